@@ -46,13 +46,23 @@ export async function deleteChat<M extends Identified>(
   return await retryOnConflict(attempt, { signal, attempts: MAX_ATTEMPTS + 1, longestPause: LONGEST_PAUSE });
 }
 
-/** Lists the directory once, so that it completes unfinished deletions of chats in the background. */
-export async function finishDeletions<M extends Identified>(
+/**
+ * Removes what the directory has of a chat that does not exist: it has expired, or its deletion was not completed. Lists the directory,
+ * which completes unfinished deletions of other chats in the background.
+ */
+export async function finishDeletion<M extends Identified>(
   context: RunContext<M>,
   owner: string,
+  { chatId, directory }: ChatLocation,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await pageOf(context, owner, { limit: 1, signal });
+  const filter: PageOf["filter"] = ({ key }) => key[0] === chatId;
+  const { entries } = await pageOf(context, owner, { limit: PAGE, includesExpired: true, filter, signal });
+  for (const { key, incarnation, order } of entries) {
+    const member = await readMember(context, owner, chatId, signal);
+    if (member?.incarnation !== incarnation)
+      await context.directories.purge(directory, { key, incarnation, order });
+  }
 }
 
 /** Deletes all chats of an owner, and then the directory. */
@@ -89,11 +99,9 @@ export async function deleteAllChats<M extends Identified>(
   );
 }
 
-async function pageOf<M extends Identified>(
-  context: RunContext<M>,
-  owner: string,
-  request: Pick<MarkedPageRequest<StoredSummary>, "limit" | "includesExpired" | "signal">,
-) {
+type PageOf = Pick<MarkedPageRequest<StoredSummary>, "limit" | "includesExpired" | "filter" | "signal">;
+
+async function pageOf<M extends Identified>(context: RunContext<M>, owner: string, request: PageOf) {
   const read = ([chatId = ""]: readonly string[]) => readMember(context, owner, chatId, request.signal);
   return await context.directories.page(threads.directory(owner), { ...request, read });
 }

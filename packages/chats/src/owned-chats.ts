@@ -35,7 +35,7 @@ import {
   isMessageId,
 } from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
-import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
+import { deleteAllChats, deleteChat, finishDeletion } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
 import { type ChatChange, type FollowOptions, followChat } from "./follow-chat.ts";
@@ -283,8 +283,9 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("delete", chatId, options, "signal");
-    const isFound = await deleteChat(this.#context, locationOf(this.ownerId, chatId), options.signal);
-    if (!isFound) await finishDeletions(this.#context, this.ownerId, options.signal);
+    const location = locationOf(this.ownerId, chatId);
+    const isFound = await deleteChat(this.#context, location, options.signal);
+    if (!isFound) await finishDeletion(this.#context, this.ownerId, location, options.signal);
   }
 
   /**

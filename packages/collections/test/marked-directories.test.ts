@@ -128,7 +128,50 @@ describe("a list", () => {
     const page = await directories.page(directory, { limit: 9, read });
     expect(page.entries.map(({ value }) => value)).toEqual(["there"]);
     await directories.flush();
-    expect((await directories.read(directory)).notes.some(({ isGone }) => isGone)).toBe(true);
+    expect(JSON.stringify(await directories.read(directory))).not.toContain("gone");
+  });
+
+  test("shows a member again whose expiry was moved without a note", async () => {
+    const { directories, heads, read } = setUp();
+    const head = { incarnation: "i", order: 1, version: 1, value: "a" };
+    await directories.write(directory, { key: ["a"], incarnation: "i" }, async () => ({
+      ...head,
+      expiresAt: 1_000,
+    }));
+    heads.set("a", head);
+    await directories.flush();
+    const list = async () => (await directories.page(directory, { limit: 9, read })).entries.length;
+    expect(await list()).toBe(0);
+    await directories.flush();
+    expect(await list()).toBe(1);
+  });
+
+  test("and a compaction do not extend the expiry of a directory", async () => {
+    const driver = new MemoryDriver();
+    const of = (options: object) =>
+      new MarkedDirectories<string>({ stores: createStores(driver, options), leafThread }, { sizes });
+    const [brief, endless] = [of({ ttlMs: 60_000 }), of({})];
+    for (let n = 0; n < 20; n++)
+      await brief.write(directory, { key: [`m${n}`], incarnation: "i" }, async () => ({
+        ...{ order: n, version: 1, value: "x", was: null },
+        ...(n < 5 && { expiresAt: 1_000 }),
+      }));
+    await brief.flush();
+    const { expiresAt } = await brief.read(directory);
+    expect((await endless.page(directory, { limit: 100, read: async () => undefined })).entries).toHaveLength(
+      15,
+    );
+    await endless.flush();
+    await endless.compact(directory);
+    const { root, notes, ...after } = await endless.read(directory);
+    expect(notes).toEqual([]);
+    expect(after.expiresAt).toBe(expiresAt);
+    const stored = storedLeaves(root.leaves);
+    expect(stored.length).toBeGreaterThan(0);
+    for (const { id } of stored) {
+      const leaf = await createStores(driver).open(leafThread(id)).read();
+      expect(Math.abs((leaf.expiresAt ?? 0) - (expiresAt ?? 0))).toBeLessThan(1_000);
+    }
   });
 });
 

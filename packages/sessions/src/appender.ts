@@ -99,7 +99,7 @@ export class Appender {
         continue;
       }
       show(session, event, head, revision);
-      this.#note(key, head, known.head);
+      this.#parts.directories.noteWritten(key, head, known.head);
       await this.written(key, { revision, head }, base);
       return;
     }
@@ -219,19 +219,6 @@ export class Appender {
       if (isFound || !isHeld || view.events.length >= count) return { ...view, missed, isStale };
       limit = undefined;
     }
-  }
-
-  #note({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {
-    const { incarnation, events, lastUpdateTime: time } = head;
-    if (time === before.lastUpdateTime) return;
-    this.#parts.directories.note(appName, {
-      time,
-      sessionId,
-      userId,
-      incarnation,
-      events,
-      was: [before.lastUpdateTime],
-    });
   }
 }
 

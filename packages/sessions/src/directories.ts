@@ -9,6 +9,8 @@ import {
 import type { StoreFactory } from "@scrollback/store-core";
 import { formatToken } from "./page-token.ts";
 import type { Position } from "./position.ts";
+import type { SessionKey } from "./session.ts";
+import type { Head } from "./session-thread.ts";
 import { threads } from "./threads.ts";
 
 /** A session has moved or was removed. */
@@ -108,9 +110,11 @@ export interface PageRequest {
 /** The directories of all sessions of an app, and of all sessions of a user. */
 export class Directories {
   readonly #directories: VerifiedDirectories;
+  readonly #expires: boolean;
 
   constructor(stores: StoreFactory, clock?: DirectoryClock) {
     this.#directories = new VerifiedDirectories({ stores, layout, clock });
+    this.#expires = stores.settings.ttlMs !== undefined;
   }
 
   /** Notes a session in both of its directories and returns when the notes are written. */
@@ -124,6 +128,16 @@ export class Directories {
   /** Notes a moved session; the note is written within a second. */
   note(appName: string, note: SessionNote): void {
     for (const threadId of directoriesOf(appName, note)) this.#directories.note(threadId, genericNote(note));
+  }
+
+  /**
+   * Notes a session that was written. If only its life has changed, a note is needed too: the directory and the leaf of the session
+   * must exist for as long.
+   */
+  noteWritten({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {
+    const { incarnation, events, lastUpdateTime: time } = head;
+    if (time === before.lastUpdateTime && !this.#expires) return;
+    this.note(appName, { time, sessionId, userId, incarnation, events, was: [before.lastUpdateTime] });
   }
 
   /** Returns when all notes are written. */

@@ -219,7 +219,11 @@ export class SessionService implements AsyncDisposable {
     const { appName, userId, sessionId } = trimmed(request);
     const threadId = threads.session(appName, userId, sessionId);
     const view = await readSession(this.#stores, threadId, 0);
-    if (view.head === undefined) return;
+    if (view.head === undefined) {
+      // The content of an expired session may still be stored.
+      if (view.revision === null) await this.#stores.deleteThread(threadId, { expectedRevision: null });
+      return;
+    }
     // Its pending values belong to the app and the user.
     await this.#appender.finish({ appName, userId, sessionId }, view);
     await this.#stores.deleteThread(threadId);

@@ -15,6 +15,8 @@ import {
 import type { SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
+/** A creation that is slower than this may succeed although it was refused. */
+const REFUSED_MS = 86_400_000;
 const MAX_CREATE_ATTEMPTS = 20;
 const MAX_UPDATE_ATTEMPTS = 1_000;
 
@@ -74,14 +76,17 @@ export async function createThread(
 }
 
 /**
- * Makes running creations of a session conflict, so that they start over with a new note. Resolves to false if the session
- * exists.
+ * Makes running creations of a session conflict, so that they start over with a new note. Also removes what an expired session has
+ * left. Resolves to false if the session exists.
  */
 export async function refuseCreations(stores: StoreFactory, key: SessionKey): Promise<boolean> {
-  const store = stores.open(threads.session(key.appName, key.userId, key.sessionId));
-  const { head, revision } = await readSession(stores, store.threadId, 0);
+  const threadId = threads.session(key.appName, key.userId, key.sessionId);
+  const { head, revision } = await readSession(stores, threadId, 0);
   if (head !== undefined) return false;
+  const store = stores.open(threadId, { ttlMs: REFUSED_MS });
   try {
+    if (revision === null) await stores.deleteThread(threadId, { expectedRevision: null });
+    // Creations expect a revision that the thread does not have then.
     await store.clear({ expectedRevision: revision });
     return true;
   } catch (error) {
@@ -96,7 +101,7 @@ export async function refuseCreations(stores: StoreFactory, key: SessionKey): Pr
  * @throws StoreError `NOT_FOUND` if the session does not exist, `TOO_LARGE`.
  */
 export async function updateThread(
-  { stores, shared, appender, clock, stamps }: WriteParts,
+  { stores, shared, directories, appender, clock, stamps }: WriteParts,
   key: SessionKey,
   { title, delta }: { readonly title: string | null | undefined; readonly delta: Scopes },
 ): Promise<Pick<SessionView, "revision" | "head">> {
@@ -117,6 +122,7 @@ export async function updateThread(
       await pause(Math.min(attempt, 3), undefined, clock);
       continue;
     }
+    directories.noteWritten(key, head, view.head);
     await appender.written(key, { revision, head }, base);
     return { revision, head };
   }

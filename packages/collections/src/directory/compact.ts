@@ -4,7 +4,7 @@ import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
 import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
-import { expiryOfDirectory, extending, openDirectory } from "./life.ts";
+import { extending, openToRewrite } from "./life.ts";
 import { compareNewest } from "./position.ts";
 import {
   deletable,
@@ -129,13 +129,16 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /** Deletes all leaves of a directory. @returns the directory's revision, under which no leaf's thread exists. */
-  async #withoutLeaves(threadId: string, { root, revision }: Snapshot<N>): Promise<Revision | null> {
+  async #withoutLeaves(
+    threadId: string,
+    { root, revision, expiresAt }: Snapshot<N>,
+  ): Promise<Revision | null> {
     const ids = [...storedLeaves(root.leaves), ...root.unused].map(({ id }) => id);
     if (ids.length === 0) return revision;
     const compactions = root.compactions + 1;
     const unused = ids.map((id) => ({ id, compaction: compactions }));
     const metadata = this.#tree.storedRoot({ version: FORMAT_VERSION, compactions, leaves: [], unused });
-    const store = openDirectory(this.#tree.stores, threadId);
+    const store = openToRewrite(this.#tree.stores, threadId, expiresAt);
     const next = await store.commit({ metadata }, { ...extending, expectedRevision: revision });
     await this.#tree.deleteLeaves(ids);
     return next;
@@ -261,18 +264,15 @@ export class Compactor<N, E extends Incarnate> {
     start: Snapshot<N>,
     change: (found: Snapshot<N>) => { root: Root; notes?: readonly unknown[] },
   ): Promise<Snapshot<N>> {
-    const { stores, clock } = this.#tree;
-    const store = openDirectory(stores, threadId);
     let found = start;
     for (let attempt = 1; ; attempt++) {
       const { root, notes } = change(found);
       const metadata = this.#tree.storedRoot(root);
       const replaced = notes && { drop: "all" as const, append: notes.map((note) => envelope("user", note)) };
       const options = { ...extending, expectedRevision: found.revision };
-      const expiresAt = expiryOfDirectory(stores, found, clock.wall());
+      const store = openToRewrite(this.#tree.stores, threadId, found.expiresAt);
       try {
-        const revision = await store.commit({ ...replaced, metadata }, options);
-        return { ...found, root, revision, expiresAt };
+        return { ...found, root, revision: await store.commit({ ...replaced, metadata }, options) };
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }

@@ -1,4 +1,4 @@
-import { expiryAfter, LONGEST_TTL_MS, type MessageStore, type StoreFactory } from "@scrollback/store-core";
+import { LONGEST_TTL_MS, type MessageStore, type StoreFactory } from "@scrollback/store-core";
 
 /**
  * A directory outlives its members by this time. It is longer than a note can follow its write, also if the writer dies meanwhile,
@@ -18,14 +18,16 @@ export function openDirectory(stores: StoreFactory, threadId: string): MessageSt
   return stores.open(threadId, ttlMs === undefined ? {} : { ttlMs });
 }
 
-/** When a directory expires after a write at the time `now`, in milliseconds since 1970; undefined: never. */
-export function expiryOfDirectory(
+/**
+ * Opens a directory's thread for a commit that adds no members, and changes the directory at one revision. With {@link extending}
+ * it keeps the expiry `expiresAt` of that revision; undefined: never.
+ */
+export function openToRewrite(
   stores: StoreFactory,
-  before: { readonly revision: string | null; readonly expiresAt?: number | undefined },
-  now: number,
-): number | undefined {
-  const request = { ttlMs: lifeIn(stores), ...extending };
-  return expiryAfter(request, now, before.revision === null ? undefined : before);
+  threadId: string,
+  expiresAt: number | undefined,
+): MessageStore {
+  return stores.open(threadId, expiresAt === undefined ? {} : { ttlMs: 1 });
 }
 
 /**
@@ -40,9 +42,10 @@ export function openLeaf(
   expiresAt: number | undefined,
   now: number,
 ): MessageStore {
-  if (stores.settings.ttlMs === undefined) return stores.open(threadId);
-  const ttlMs = expiresAt === undefined ? LONGEST_TTL_MS : Math.ceil(expiresAt - now);
-  return stores.open(threadId, { ttlMs: Math.min(Math.max(ttlMs, 1), LONGEST_TTL_MS) });
+  if (expiresAt === undefined)
+    return stores.open(threadId, stores.settings.ttlMs === undefined ? {} : { ttlMs: LONGEST_TTL_MS });
+  const ttlMs = Math.max(1, Math.ceil(expiresAt - now));
+  return stores.open(threadId, { ttlMs: Math.min(ttlMs, LONGEST_TTL_MS) });
 }
 
 /** The `ttlMs` of directories. */

@@ -233,8 +233,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
         const entries: MarkedEntry<V>[] = [];
         const walk = this.#tree.walk(snapshot.root, view, direction, after, { signal, missing });
         for await (const entry of walk) {
-          const ended = view.ended(entry);
-          if (ended) this.#queues.of(threadId).add(ended);
+          if (view.isEnded(entry)) this.#removeEnded(threadId, entry, request.read);
           if ((view.isExpired(entry) && !includesExpired) || !filter(entry)) continue;
           const last = entries.at(-1);
           if (entries.length === limit && last) {
@@ -275,6 +274,17 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   async #announce(threadId: string, { key, incarnation }: MemberOf): Promise<void> {
     const marks = [{ token: newToken(), at: this.#clock.wall() }];
     await this.#queues.of(threadId).addNow({ key, incarnation, marks });
+  }
+
+  /** Purges in the background an entry that has expired, unless the expiry of its member was changed without a note. */
+  #removeEnded(threadId: string, entry: MarkedEntry<V>, read: MarkedPageRequest<V>["read"]): void {
+    const { key, incarnation, order } = entry;
+    this.#purges.start(threadId, { key, incarnation, orders: [order] }, async () => {
+      const member = await read(key);
+      if (member?.incarnation !== incarnation) return true;
+      await this.#announce(threadId, { key, incarnation });
+      return false;
+    });
   }
 
   /** Completes in the background the unfinished work of dead processes. */

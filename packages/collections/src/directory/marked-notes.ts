@@ -27,8 +27,6 @@ export interface MarkedNote<V = unknown> {
   readonly was?: readonly number[];
   /** The marks that this note closes. */
   readonly closes?: readonly string[];
-  /** This incarnation has ended. It never returns. */
-  readonly isGone?: boolean;
   /** The previous order numbers are unknown, because a writer died. */
   readonly isLost?: boolean;
 }
@@ -61,7 +59,6 @@ export interface IncarnationState<V> {
   readonly marks: Map<string, Mark>;
   entry?: MarkedEntry<V> | undefined;
   readonly was: Set<number>;
-  isGone: boolean;
   isLost: boolean;
 }
 
@@ -98,17 +95,12 @@ export function applyNotes<V>(
     const one = incarnations.get(note.incarnation) ?? newState<V>(note);
     incarnations.set(note.incarnation, one);
     applyNote(one, note, semantics);
-    if (note.isGone) {
-      for (const other of incarnations.values()) {
-        if (semantics.closes(note.incarnation, other.incarnation)) other.marks.clear();
-      }
-    }
   }
   return state;
 }
 
 function newState<V>({ key, incarnation }: MarkedNote<V>): IncarnationState<V> {
-  return { key, incarnation, marks: new Map(), was: new Set(), isGone: false, isLost: false };
+  return { key, incarnation, marks: new Map(), was: new Set(), isLost: false };
 }
 
 function applyNote<V>(one: IncarnationState<V>, note: MarkedNote<V>, semantics: MarkSemantics): void {
@@ -118,16 +110,11 @@ function applyNote<V>(one: IncarnationState<V>, note: MarkedNote<V>, semantics: 
     if (semantics.counts(isProved, note.entry.version, one.entry)) {
       if (one.entry) one.was.add(one.entry.order);
       one.entry = { key: one.key, incarnation: one.incarnation, ...note.entry };
-      one.isGone = false;
     } else one.was.add(note.entry.order);
   }
   for (const order of note.was ?? []) one.was.add(order);
   for (const token of note.closes ?? []) one.marks.delete(token);
   if (note.isLost) one.isLost = true;
-  if (!note.isGone) return;
-  if (one.entry) one.was.add(one.entry.order);
-  one.entry = undefined;
-  one.isGone = true;
 }
 
 /** Whether a list must read a member: a write may be running, or two incarnations are noted. */
@@ -140,14 +127,9 @@ export function isUnsure<V>(incarnations: ReadonlyMap<string, IncarnationState<V
   return entries > 1;
 }
 
-/** Whether an entry of a leaf applies, given the notes of its member. */
-export function keepsEntry<V>(
-  incarnations: ReadonlyMap<string, IncarnationState<V>> | undefined,
-  { incarnation }: MarkedEntry<V>,
-): boolean {
-  if (!incarnations) return true;
-  if (incarnations.get(incarnation)?.isGone) return false;
-  for (const { entry } of incarnations.values()) if (entry) return false;
+/** Whether the entries of a member in the leaves apply, given its notes. */
+export function keepsEntries<V>(incarnations: ReadonlyMap<string, IncarnationState<V>> | undefined): boolean {
+  for (const { entry } of incarnations?.values() ?? []) if (entry) return false;
   return true;
 }
 
@@ -176,7 +158,7 @@ export function markedKind<V>(
           isScattered ||= one.isLost;
         }
       }
-      const keeps = (entry: MarkedEntry<V>) => keepsEntry(state.get(keyText(entry)), entry);
+      const keeps = (entry: MarkedEntry<V>) => keepsEntries(state.get(keyText(entry)));
       return { placed, outdated, isScattered, carried, keeps };
     },
   };
@@ -184,9 +166,9 @@ export function markedKind<V>(
 
 /** Notes with the same effect as all stored notes of one incarnation. */
 function carriedNotes<V>(one: IncarnationState<V>): MarkedNote<V>[] {
-  const { key, incarnation, marks, entry, was, isGone, isLost } = one;
-  const history = { key, incarnation, was: [...was], ...(isGone && { isGone }), ...(isLost && { isLost }) };
-  // An entry brings a mark that proves it, and closes that mark. Marks follow the end after which they were noted.
+  const { key, incarnation, marks, entry, was, isLost } = one;
+  const history = { key, incarnation, was: [...was], ...(isLost && { isLost }) };
+  // An entry brings a mark that proves it, and closes that mark.
   const token = "carried";
   return [
     history,
@@ -212,9 +194,8 @@ function withoutKey<V>({
 }
 
 /** Whether a note has an effect only on a member with an open mark, and brings no mark itself. */
-export function needsOpenMark<V>({ marks, entry, proof, closes, isGone }: MarkedNote<V>): boolean {
-  const isBare = marks === undefined && !isGone;
-  return isBare && ((closes ?? []).length > 0 || (entry !== undefined && proof !== undefined));
+export function needsOpenMark<V>({ marks, entry, proof, closes }: MarkedNote<V>): boolean {
+  return marks === undefined && ((closes ?? []).length > 0 || (entry !== undefined && proof !== undefined));
 }
 
 /** The tokens of all open marks. */
@@ -248,18 +229,16 @@ export function effectOf<V>(note: MarkedNote<V>, open: ReadonlySet<string>): Mar
 /** Joins two waiting notes of one incarnation into one. Notes with marks are not joined. */
 export function joinMarkedNotes<V>(earlier: MarkedNote<V>, later: MarkedNote<V>): MarkedNote<V> {
   const isOlder = earlier.entry && (!later.entry || later.entry.version < earlier.entry.version);
-  const isGone = earlier.isGone || later.isGone;
   const entry = isOlder ? earlier.entry : later.entry;
   return {
     key: later.key,
     incarnation: later.incarnation,
-    ...(entry && !isGone && { entry, proof: union(earlier.proof, later.proof) }),
+    ...(entry && { entry, proof: union(earlier.proof, later.proof) }),
     was: union(
       union(earlier.was, later.was),
       [earlier.entry, later.entry].flatMap((one) => one?.order ?? []),
     ),
     closes: union(earlier.closes, later.closes),
-    ...(isGone && { isGone }),
     ...((earlier.isLost || later.isLost) && { isLost: true }),
   };
 }

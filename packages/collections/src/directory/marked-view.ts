@@ -3,7 +3,7 @@ import {
   applyNotes,
   type IncarnationState,
   isUnsure,
-  keepsEntry,
+  keepsEntries,
   type MarkedEntry,
   type MarkedNote,
   type MarkedState,
@@ -60,17 +60,16 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
 
   keeps(entry: MarkedEntry<V>): boolean {
     const text = keyText(entry);
-    return !this.#unsure.has(text) && keepsEntry(this.#state.get(text), entry);
+    return !this.#unsure.has(text) && keepsEntries(this.#state.get(text));
   }
 
   isExpired({ expiresAt }: MarkedEntry<V>): boolean {
     return expiresAt !== undefined && expiresAt <= this.#now;
   }
 
-  /** The note that removes an entry which has expired long ago by any clock. */
-  ended({ key, incarnation, order, expiresAt }: MarkedEntry<V>): MarkedNote<V> | undefined {
-    if (expiresAt === undefined || expiresAt > this.#now - DEAD_AFTER_MS) return undefined;
-    return { key, incarnation, isGone: true, was: [order] };
+  /** Whether an entry has expired long ago by any clock. */
+  isEnded({ expiresAt }: MarkedEntry<V>): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#now - DEAD_AFTER_MS;
   }
 
   #repair(

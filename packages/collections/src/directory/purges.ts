@@ -5,6 +5,7 @@ import { type Purged, type PurgeParts, purge } from "./purge.ts";
 import { OutdatedError } from "./tree.ts";
 
 const MAX_ATTEMPTS = 20;
+const MOST_IN_BACKGROUND = 256;
 
 /** The dependencies of {@link Purges}. */
 export interface PurgesParts<V> extends PurgeParts<V> {
@@ -27,7 +28,7 @@ export class Purges<V> {
   readonly #waiting = new Map<string, Batch>();
   /** The last batch of each directory. */
   readonly #last = new Map<string, Promise<void>>();
-  readonly #inBackground = new Set<string>();
+  readonly #inBackground = new Map<string, Promise<void>>();
 
   constructor(parts: PurgesParts<V>) {
     this.#parts = parts;
@@ -44,20 +45,25 @@ export class Purges<V> {
     await batch.done;
   }
 
-  /** Purges a member that a dead process has not purged. */
-  start(threadId: string, member: Purged): void {
+  /**
+   * Purges a member that a list has found, in the background, if `isGone` resolves to true. While many of these are running, a
+   * further one is not started.
+   */
+  start(threadId: string, member: Purged, isGone: () => Promise<boolean> = async () => true): void {
     const text = JSON.stringify([threadId, incarnationText(member)]);
-    if (this.#inBackground.has(text)) return;
-    this.#inBackground.add(text);
-    this.purge(threadId, member)
+    if (this.#inBackground.has(text) || this.#inBackground.size >= MOST_IN_BACKGROUND) return;
+    const purging = isGone()
+      .then((isTrue) => (isTrue ? this.purge(threadId, member) : undefined))
       // The next list finds it again.
       .catch(this.#parts.onError)
       .finally(() => this.#inBackground.delete(text));
+    this.#inBackground.set(text, purging);
   }
 
   /** Returns when no purge is running. */
   async flush(): Promise<void> {
-    while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
+    while (this.#last.size + this.#inBackground.size > 0)
+      await Promise.allSettled([...this.#inBackground.values(), ...this.#last.values()]);
   }
 
   #begin(threadId: string): Batch {

@@ -156,9 +156,9 @@ export class VerifiedDirectories {
   ): Promise<boolean> {
     await this.#queues.existing(threadId)?.write();
     return await this.#compactor.remove(threadId, async ({ root, notes }) => {
-      const view = { leaves: root.leaves, sorting: this.#kind.sort(notes), missing: new Set<string>() };
-      for await (const entry of this.#walk(view, "desc", undefined))
-        if ((await verify(entry)) || !(await refuse(entry))) return false;
+      // An expired leaf has no entries. If a compaction has deleted a leaf, the directory is not removed, because it has changed.
+      const entries = this.#tree.walk(root, this.#kind.sort(notes), "desc", undefined);
+      for await (const entry of entries) if ((await verify(entry)) || !(await refuse(entry))) return false;
       return true;
     });
   }
