@@ -81,7 +81,7 @@ const expired = Array.from({ length: 30 }, (_, n) => `c${n}`);
 test.each<[string, (mine: Mine) => Promise<unknown>]>([
   ["delete", (mine) => Promise.all(expired.map((id) => mine.delete(id)))],
   ["deleteAll", (mine) => mine.deleteAll()],
-])("%s leaves no message of expired chats in the file", async (_, erase) => {
+])("%s leaves no text of expired chats in the file", async (_, erase) => {
   const url = scratchUrl();
   const stores = createSqliteStores({ url, ttlMs: 500 });
   const chats = new ChatStore({ stores });
@@ -101,5 +101,27 @@ test.each<[string, (mine: Mine) => Promise<unknown>]>([
   await others.close();
   await stores.close();
   const text = readFileSync(url.replace("sqlite:", ""), "latin1");
-  expect(text).not.toContain('"content":"A secret"');
+  expect(text).not.toContain("A secret");
+});
+
+test("a list removes the titles of chats that expired 5 minutes before", async () => {
+  let time = 1_000_000;
+  const driver = new CountingDriver();
+  const of = (ttlMs?: number) =>
+    new ChatStore({ stores: createStores(driver, ttlMs === undefined ? {} : { ttlMs }), now: () => time });
+  const [brief, endless] = [of(60_000), of()];
+  await brief.of("ada").create({ id: "c", title: "A secret" });
+  await endless.of("ada").create({ id: "kept" });
+  await Promise.all([brief.flush(), endless.flush()]);
+  // The backend's clock stands still. So the chat's thread is deleted, as after its expiry.
+  await createStores(driver).deleteThread("chats:chat:ada:c");
+  const directory = async () => JSON.stringify(await createStores(driver).open("chats:directory:ada").read());
+  time += 60_000 + 299_000;
+  expect((await endless.of("ada").list()).chats.map(({ id }) => id)).toEqual(["kept"]);
+  await endless.flush();
+  expect(await directory()).toContain("A secret");
+  time += 1_001;
+  await endless.of("ada").list();
+  await endless.flush();
+  expect(await directory()).not.toContain("A secret");
 });
