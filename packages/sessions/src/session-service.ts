@@ -220,8 +220,11 @@ export class SessionService implements AsyncDisposable {
     const threadId = threads.session(appName, userId, sessionId);
     const view = await readSession(this.#stores, threadId, 0);
     if (view.head === undefined) {
-      // The content of an expired session may still be stored.
-      if (view.revision === null) await this.#stores.deleteThread(threadId, { expectedRevision: null });
+      // The content of an expired session may still be stored. A session that was created since stays.
+      if (view.revision === null)
+        await this.#stores.deleteThread(threadId, { expectedRevision: null }).catch((error) => {
+          if (!StoreError.is(error, "CONFLICT")) throw error;
+        });
       return;
     }
     // Its pending values belong to the app and the user.

@@ -15,8 +15,8 @@ import {
 import type { SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
-/** A creation that is slower than this may succeed although it was refused. */
-const REFUSED_MS = 86_400_000;
+/** A creation that is slower than this, 30 days, may succeed although it was refused. */
+const REFUSED_MS = 30 * 86_400_000;
 const MAX_CREATE_ATTEMPTS = 20;
 const MAX_UPDATE_ATTEMPTS = 1_000;
 
