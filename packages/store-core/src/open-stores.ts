@@ -111,7 +111,9 @@ export async function openStores(url: string, options: OpenOptions = {}): Promis
   }
   if (!adapter) {
     const known = ["memory", ...Object.keys(packages), ...Object.keys(adapters)];
-    return invalid(`openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}`);
+    return invalid(
+      `openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}; the url of a file is sqlite: and its path`,
+    );
   }
   const module = await load(adapter, scheme);
   return (module[adapter.create] as Adapter)({ url, ...storeOptions });

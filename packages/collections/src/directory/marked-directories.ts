@@ -110,7 +110,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
    * return the member's new state, or undefined if it changed nothing. It must end within 10 s.
    *
    * @returns what `write` returned.
-   * @throws what `write` throws. A `StoreError` other than `UNAVAILABLE` and `ABORTED` must mean that nothing was written.
+   * @throws what `write` throws. A `StoreError` other than `UNAVAILABLE` and `ABORTED` must mean that nothing was written. Also throws
+   *   StoreError `INVALID_ARGUMENT`, or `TOO_LARGE` for a value over 8 KiB encoded, if the returned state is invalid. The member is
+   *   written then, and lists read it.
    */
   async write<W extends Written<V> | undefined>(
     threadId: string,
@@ -133,7 +135,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     try {
       if (written && isLate) await this.#announce(threadId, { key, incarnation });
       else if (written) {
-        checkWritten("write", this.#stores, written);
+        checkWritten("write: the returned state", this.#stores, written);
         this.#queues.of(threadId).add(noteOf({ key, incarnation }, written, mark.token));
       }
       isUncertain = isLate;
