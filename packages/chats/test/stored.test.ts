@@ -51,6 +51,17 @@ test("a chat expires ttlMs after its last write, also in lists", async () => {
   expect((await chats.of("ada").list()).chats).toHaveLength(0);
 });
 
+test("an update without changes gives a chat the ttlMs of its writer", async () => {
+  const driver = new CountingDriver();
+  const of = (ttlMs: number) => new ChatStore({ stores: createStores(driver, { ttlMs }) }).of("ada");
+  const expiry = async () => (await createStores(driver).open("chats:chat:ada:c").read()).expiresAt ?? 0;
+  await of(60_000).create({ id: "c" });
+  const before = await expiry();
+  await of(3_600_000).update("c", {});
+  expect((await expiry()) - before).toBeGreaterThan(3_000_000);
+  expect((await of(60_000).list()).chats).toHaveLength(1);
+});
+
 test("an unreadable message is skipped with onCorruptRecord, and blocks changes before the end", async () => {
   const driver = new CountingDriver();
   const broken = {
