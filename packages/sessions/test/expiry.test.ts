@@ -22,6 +22,19 @@ function setUp() {
   return { time, of, threadIds };
 }
 
+/** A service with `ttlMs` of a day, and so many sessions that their list has leaves, 20 hours later. */
+async function setUpLeaves() {
+  const { time, of, threadIds } = setUp();
+  const sessions = of(DAY);
+  for (let n = 0; n < 400; n++) {
+    time.now += 10;
+    await sessions.createSession({ ...user, sessionId: `s${n}` });
+  }
+  await sessions.flush();
+  time.now += 20 * HOUR;
+  return { time, sessions, threadIds };
+}
+
 const ids = async (sessions: SessionService) =>
   (await sessions.listSessions({ ...user, limit: 100 })).sessions.map(({ id }) => id);
 
@@ -43,14 +56,7 @@ test("a session is listed for as long as it lives, also if only its title or an 
 });
 
 test("a session in a leaf is listed for as long as it lives, although no other session of the leaf does", async () => {
-  const { time, of } = setUp();
-  const sessions = of(DAY);
-  for (let n = 0; n < 400; n++) {
-    time.now += 10;
-    await sessions.createSession({ ...user, sessionId: `s${n}` });
-  }
-  await sessions.flush();
-  time.now += 20 * HOUR;
+  const { time, sessions } = await setUpLeaves();
   await sessions.updateSession({ ...user, sessionId: "s5", title: "T" });
   await sessions.createSession({ ...user, sessionId: "new" });
   await sessions.flush();
@@ -59,14 +65,7 @@ test("a session in a leaf is listed for as long as it lives, although no other s
 });
 
 test("deleteUser completes when leaves of the list have expired", async () => {
-  const { time, of, threadIds } = setUp();
-  const sessions = of(DAY);
-  for (let n = 0; n < 400; n++) {
-    time.now += 10;
-    await sessions.createSession({ ...user, sessionId: `s${n}` });
-  }
-  await sessions.flush();
-  time.now += 20 * HOUR;
+  const { time, sessions, threadIds } = await setUpLeaves();
   await sessions.createSession({ ...user, sessionId: "new", state: { "user:email": "ada@example.com" } });
   await sessions.flush();
   time.now += 5 * HOUR;
