@@ -233,11 +233,10 @@ end
 if pinned > 0 and not pinnedIsListed then
   call('RPUSH', MESSAGES, ARGV[firstRecord + pinned - kept])
 end
-local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
-local before = tonumber(expiresAt)
+local last, before, wasExpiring = #ARGV + 1, expiresAt, expiresAt ~= '0'
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
 if ARGV[7] == 'extend' and footer and expiresAt > 0 then
-  expiresAt = before > 0 and math.max(before, expiresAt) or 0
+  expiresAt = wasExpiring and math.max(tonumber(before), expiresAt) or 0
 end
 ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next, pinned, userless,
   resultsOnly, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
