@@ -130,9 +130,9 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "ttlMs is treated as microseconds",
       "C11",
-      "memory-driver.ts",
-      "at + request.ttlMs;",
-      "at + request.ttlMs / 1_000;",
+      "driver.ts",
+      "|| !before) return at + ttlMs;",
+      "|| !before) return at + ttlMs / 1_000;",
     ],
     [
       "a batch is inserted before existing messages",
