@@ -345,8 +345,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "ten operation ids are remembered",
       "C4",
       "scripts/commit.ts",
-      "local forgotten = math.min(old, commit - REMEMBERED_OPERATIONS)",
-      "local forgotten = commit - 10",
+      "math.min(old, commit - REMEMBERED_OPERATIONS)",
+      "commit - 10",
     ],
     [
       "colons are omitted from keys",

@@ -142,14 +142,37 @@ test("the hash remembers operations while they can be sent again, and forgets th
   const wait = async (commits: number) =>
     await client.hset(meta, "marks", `${commits} ${Date.now() - REMEMBERED_MS - 1_000}`);
   const first = await write("first");
-  for (let number = 2; number <= 288; number++) await write(`${number}`);
-  expect(await client.hlen(meta)).toBe(288 + 2);
+  for (let number = 2; number <= 96; number++) await write(`${number}`);
+  // The revision, the marks, and where the search for old operations continues.
+  expect(await client.hlen(meta)).toBe(96 + 3);
   expect(await write("first")).toBe(first);
-  await wait(288);
-  for (let number = 289; number <= 336; number++) await write(`${number}`);
-  // The revision, the marks, and the operations of the newest commits.
-  expect(await client.hlen(meta)).toBe(REMEMBERED_OPERATIONS + 2);
+  await wait(96);
+  for (let number = 97; number <= 144; number++) await write(`${number}`);
+  expect(await client.hlen(meta)).toBe(REMEMBERED_OPERATIONS + 3);
   expect(await write("first")).not.toBe(first);
+});
+
+test("a commit searches only a part of a large hash for old operations, so that it does not block the server", async () => {
+  const { client, keyPrefix, store } = open();
+  const { meta } = threadKeys(keyPrefix, "a");
+  const countOld = async () => (await client.hvals(meta)).filter((value) => value === "1 old").length;
+  /** Makes the commits from one search to the next. */
+  const search = async () => {
+    for (let commit = 1; commit <= 48; commit++) await store.addMessages([user("a")]);
+  };
+  await search();
+  await search();
+  const operations = Array.from({ length: 5_000 }, () => [`op:${randomUUID()}`, "1 old"]);
+  const marks = `96 ${Date.now() - REMEMBERED_MS - 1_000}`;
+  // Beyond 64 bits, which the server refuses as a cursor.
+  await client.hset(meta, ...operations.flat(), "marks", marks, "cursor", "9".repeat(20));
+  for (let left = await countOld(), searches = 1; left > 0; searches++) {
+    await search();
+    const before = left;
+    left = await countOld();
+    expect(before - left).toBeLessThan(300);
+    expect(searches).toBeLessThan(100);
+  }
 });
 
 test("the hash of a less busy thread stays within Redis's compact encoding", async () => {

@@ -1,8 +1,10 @@
 export const commitLua = `-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
---        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>, and
---           marks = <commit number> <milliseconds> ...: the times of some of the newest commits
+--        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>,
+--           marks = <commit number> <milliseconds> ...: the times of some of the newest commits, after the newest
+--           commit that is old with 0 for its time, and
+--           cursor: where the search for operations that can be forgotten continues
 -- ARGV   1  operation id
 --        2  digest of the change
 --        3  the incarnation of a new thread, if the thread does not exist
@@ -42,6 +44,9 @@ local REMEMBERED_MS = 10000
 local MARK_EVERY_MS = 1000
 -- Forgetting a few at a time keeps the hash within the 128 fields of Redis' compact encoding.
 local FORGET_EVERY = 48
+-- A thread with many commits per second has a large hash, and reading it whole would block the server. This number of fields is
+-- searched each time: more than FORGET_EVERY, so that the search keeps up with the commits.
+local SEARCHED_AT_ONCE = 128
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
@@ -102,7 +107,7 @@ else
   call('LTRIM', MESSAGES, 0, 0)
   call('UNLINK', MESSAGES)
   call('HDEL', MESSAGES, '')
-  call('HGETALL', MESSAGES)
+  call('HSCAN', MESSAGES, 0)
   call('TIME')
   call('PEXPIREAT', MESSAGES, 0)
   call('PERSIST', MESSAGES)
@@ -246,8 +251,9 @@ end
 
 -- Forget.
 if commit % FORGET_EVERY == 0 then
+  local found = call('HMGET', META, 'marks', 'cursor')
   local now, marks, old, marked = milliseconds(), {}, 0, 0
-  for number, at in string.gmatch(call('HMGET', META, 'marks')[1] or '', '(%d+) (%d+)') do
+  for number, at in string.gmatch(found[1] or '', '(%d+) (%d+)') do
     number, at = tonumber(number), tonumber(at)
     -- Impossible values, for example after the clock was set back, are skipped: then more is remembered temporarily.
     if number < commit and at <= now then
@@ -259,20 +265,22 @@ if commit % FORGET_EVERY == 0 then
       end
     end
   end
-  local forgotten = math.min(old, commit - REMEMBERED_OPERATIONS)
-  if old > forgotten then
+  if old > 0 then
     table.insert(marks, 1, old .. ' 0')
   end
   if now - marked >= MARK_EVERY_MS then
     marks[#marks + 1] = string.format('%d %.0f', commit, now)
   end
-  call('HSET', META, 'marks', table.concat(marks, ' '))
+  local cursor, forgotten = found[2] or '0', math.min(old, commit - REMEMBERED_OPERATIONS)
   if forgotten > 0 then
-    local fields, gone = call('HGETALL', META), {}
+    -- An invalid cursor or field is ignored. To fail here would leave an incomplete commit.
+    local valid = string.match(cursor, '^%d+$') and #cursor < 19
+    local page, gone = call('HSCAN', META, valid and cursor or '0', 'COUNT', SEARCHED_AT_ONCE), {}
+    local fields = page[2]
+    cursor = page[1]
     for index = 1, #fields, 2 do
       if string.sub(fields[index], 1, 3) == 'op:' then
         local number = string.match(fields[index + 1], '^%d+')
-        -- An invalid field is ignored. To fail here would leave an incomplete commit.
         if not number or tonumber(number) <= forgotten then
           gone[#gone + 1] = fields[index]
         end
@@ -282,6 +290,7 @@ if commit % FORGET_EVERY == 0 then
       call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
     end
   end
+  call('HSET', META, 'marks', table.concat(marks, ' '), 'cursor', cursor)
 end
 
 -- Expire.
