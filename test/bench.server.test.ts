@@ -382,6 +382,14 @@ describe("the pages", () => {
     );
   });
 
+  test("show what bounds the targets", () => {
+    const bounded = { ...figures, calls: callsOf(() => 1.1, 0.5), load: loads(400) };
+    const text = costsPage({ ...results, backends: [bounded] });
+    expect(text).toMatch(/\| MongoDB 8 \| +0\.40 \| +0\.50 \| +1\.00 \|/);
+    expect(text).toMatch(/\| MongoDB 8 \| newest 20 at 100,000 \| LangChain\.js \| +2\.00 \|/);
+    expect(text).toContain("keep 0.12 to 0.15 cores busy");
+  });
+
   test("leave out writers that were not measured", () => {
     const ofOneFactory = (pages: Map<string, string>) =>
       [...pages].filter(([, text]) => /8 (?:writers )?of one/.test(text)).map(([path]) => path);

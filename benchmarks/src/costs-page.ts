@@ -1,5 +1,6 @@
 import { type ContestantName, peerNames } from "./backend.ts";
 import type { Figures, LoadRow, Results, TracingMode } from "./figures.ts";
+import { limitsText } from "./limits.ts";
 import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { targetTable } from "./report.ts";
@@ -127,6 +128,8 @@ ${peerTable(backends)}
 The project's targets, the worst figure of the run for each, and whether it is met. Targets for medians apply to all thread lengths.
 
 ${targetTable(results)}
+
+${limitsText(backends)}
 `;
 }
 

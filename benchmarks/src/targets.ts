@@ -55,7 +55,7 @@ const LONGEST_WAIT = 50;
 /** One per commit, and one more at every 32nd, which trims. */
 const MEAN_TRIPS = 1.1;
 /** No slower than other libraries, with a tolerance for noise. */
-const PEER_MARGIN = 1.1;
+export const PEER_MARGIN = 1.1;
 
 /** For a list of chats, in the steady state. */
 const LIST_REQUESTS = 1;

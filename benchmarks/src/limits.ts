@@ -1,0 +1,103 @@
+import { type BackendKey, peerNames } from "./backend.ts";
+import type { Figures, PerContestant } from "./figures.ts";
+import { rangeText, serverOf } from "./summary.ts";
+import { type Column, ratioText, table } from "./table.ts";
+import { loadRows, PEER_MARGIN } from "./targets.ts";
+
+const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb", "postgres"];
+
+/** The bounds of some targets that no faster client of Scrollback's could exceed, computed from the measurements. */
+export function limitsText(backends: readonly Figures[]): string {
+  const logs = backends.filter(({ key }) => recordLogs.includes(key));
+  const slower = backends.flatMap(slowerThanPeers);
+  return `Some targets have a bound that not even a faster client of Scrollback's could exceed.
+
+**8 factories on one thread of a record log.** Each row is inserted on the row before, so the factories, with one writer each, make together at most
+the commits of one that is alone. The raw client's writers do not wait for each other.
+
+**8 factories on 8 threads.** Clients and server together keep ${coresText(logs)} cores busy, with the raw client and with Scrollback, so the share of raw is
+about that of the processor time. The last column is the share if Scrollback's client took only as long as the raw one: the server does more
+in any case, as it checks that a row is new, and trims.
+
+${table<Figures>([{ title: "", align: "left", text: ({ versions }) => serverOf(versions) }, ...bounds], logs)}
+
+**Other libraries.** LangChain.js keeps a session in one document of MongoDB and in one item of DynamoDB. Calls for which even the raw client, which
+reads one row per commit, takes more than ${PEER_MARGIN} times as long:
+
+${table<Slower>(
+  [
+    { title: "", align: "left", text: ({ server }) => server },
+    { title: "call", align: "left", text: ({ call }) => call },
+    { title: "library", align: "left", text: ({ peer }) => peer },
+    { title: "raw / library", align: "right", text: ({ ratio }) => ratio.toFixed(2) },
+  ],
+  slower,
+)}`;
+}
+
+const bounds: readonly Column<Figures>[] = [
+  {
+    title: "one writer / 8 raw writers",
+    align: "right",
+    text: ({ load }) =>
+      ratioText(
+        load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results.Scrollback
+          ?.perSecond,
+        loadRows(load, 8, "one", "many")[0]?.results.raw?.perSecond,
+      ),
+  },
+  ...(["Scrollback", "raw"] as const).map(
+    (client): Column<Figures> => ({
+      title:
+        client === "raw" ? "… with the raw client's processor time" : "processor time of 8 on 8, raw / ours",
+      align: "right",
+      text({ load }) {
+        const results = loadRows(load, 8, "many", "many")[0]?.results ?? {};
+        return ratioText(microsOf(results, "raw", "raw"), microsOf(results, client, "Scrollback"));
+      },
+    }),
+  ),
+];
+
+/** How many cores the commits of 8 clients to 8 threads keep busy. */
+function coresText(logs: readonly Figures[]): string {
+  const used = logs.flatMap(({ load }) =>
+    loadRows(load, 8, "many", "many").flatMap(({ results }) =>
+      (["raw", "Scrollback"] as const).map(
+        (name) =>
+          ((microsOf(results, name, name) ?? Number.NaN) * (results[name]?.perSecond ?? Number.NaN)) / 1e6,
+      ),
+    ),
+  );
+  return rangeText(used, 2);
+}
+
+type Processors = PerContestant<{ readonly clientCpuMicros: number; readonly serverCpuMicros?: number }>;
+
+/** The processor time per commit of one contestant's client and of another one's server. */
+function microsOf(
+  results: Processors,
+  client: "raw" | "Scrollback",
+  server: "raw" | "Scrollback",
+): number | undefined {
+  const [inClient, inServer] = [results[client]?.clientCpuMicros, results[server]?.serverCpuMicros];
+  return inClient === undefined || inServer === undefined ? undefined : inClient + inServer;
+}
+
+interface Slower {
+  readonly server: string;
+  readonly call: string;
+  readonly peer: string;
+  readonly ratio: number;
+}
+
+/** The calls in which the raw client is slower than another library by more than the margin of the targets. */
+function slowerThanPeers({ versions, calls }: Figures): Slower[] {
+  return calls.flatMap(({ operation, length, results }) =>
+    peerNames.flatMap((peer): Slower[] => {
+      const ratio = (results.raw?.medianMs ?? Number.NaN) / (results[peer]?.medianMs ?? Number.NaN);
+      const call = `${operation} at ${length.toLocaleString("en")}`;
+      return ratio > PEER_MARGIN ? [{ server: serverOf(versions), call, peer, ratio }] : [];
+    }),
+  );
+}
