@@ -3,6 +3,7 @@ import { type RunningServer, startServer } from "@scrollback/conformance/servers
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
+import { threadKeys } from "../src/keys.ts";
 import { opened } from "./clients.ts";
 import { documentedRules } from "./documented-rules.ts";
 import { user, users } from "./messages.ts";
@@ -51,6 +52,21 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     await admin.script("FLUSH");
     return `redis://agent:secret@${server.host}:${server.port}`;
   }
+
+  test("a commit that may no longer search for old operations keeps them, and succeeds", async () => {
+    const url = await urlOfUser(...commands.map((command) => `+${command}`));
+    await using stores = createRedisStores({ url, keyPrefix: "chats" });
+    const store = stores.open("old");
+    for (const message of users(95)) await store.addMessages([message]);
+    const admin = opened(new Redis(server.url));
+    const { meta } = threadKeys("chats", "old");
+    await admin.hset(meta, "marks", "95 1");
+    await admin.call("ACL", "SETUSER", "agent", "-hscan");
+    await store.addMessages([user("the 96th")]);
+    expect(await admin.hlen(meta)).toBe(96 + 3);
+    expect(await store.listMessages({ limit: 1 })).toEqual([user("the 96th")]);
+    await stores.deleteThread("old");
+  });
 
   test("the documented permissions are sufficient for every operation", async () => {
     expect(commands.length).toBeGreaterThan(10);

@@ -273,11 +273,10 @@ if commit % FORGET_EVERY == 0 then
   end
   local cursor, forgotten = found[2] or '0', math.min(old, commit - REMEMBERED_OPERATIONS)
   if forgotten > 0 then
-    -- An invalid cursor or field is ignored. To fail here would leave an incomplete commit.
-    local valid = string.match(cursor, '^%d+$') and #cursor < 19
-    local page, gone = call('HSCAN', META, valid and cursor or '0', 'COUNT', SEARCHED_AT_ONCE), {}
-    local fields = page[2]
-    cursor = page[1]
+    -- A missing permission, an invalid cursor and an invalid field are ignored: to fail here would leave an incomplete commit.
+    local page, gone = redis.pcall('HSCAN', META, cursor, 'COUNT', SEARCHED_AT_ONCE), {}
+    local fields = page[2] or {}
+    cursor = page[1] or '0'
     for index = 1, #fields, 2 do
       if string.sub(fields[index], 1, 3) == 'op:' then
         local number = string.match(fields[index + 1], '^%d+')
