@@ -4,8 +4,9 @@ import { limitsText } from "./limits.ts";
 import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { targetTable } from "./report.ts";
-import { lengthsText, peerText, quietText, serverOf, summaryTable } from "./summary.ts";
+import { lengthsText, peerText, quietText, serverColumn, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
+import { singleWriterRow } from "./targets.ts";
 
 /** The pictures of the page, with their text alternatives. */
 export const pictures = {
@@ -133,13 +134,10 @@ ${limitsText(backends)}
 `;
 }
 
-const first: Column<Figures> = { title: "", align: "left", text: ({ versions }) => serverOf(versions) };
-
 function cpuTable(backends: readonly Figures[]): string {
   const micros = (value: number | undefined) => (value === undefined ? "-" : value.toFixed(0));
   const columns = [1, 20].flatMap((batch) => {
-    const of = ({ load }: Figures) =>
-      load.find((row) => row.connections === 1 && row.batch === batch)?.results;
+    const of = ({ load }: Figures) => singleWriterRow(load, batch)?.results;
     return (["client", "server"] as const).flatMap((side) =>
       (["raw", "Scrollback"] as const).map(
         (name): Column<Figures> => ({
@@ -150,7 +148,7 @@ function cpuTable(backends: readonly Figures[]): string {
       ),
     );
   });
-  return `Microseconds per commit of 1 and of 20 messages:\n\n${table<Figures>([first, ...columns], backends)}`;
+  return `Microseconds per commit of 1 and of 20 messages:\n\n${table<Figures>([serverColumn, ...columns], backends)}`;
 }
 
 /** Explains the rows of several writers of one factory, if there are any. */
@@ -205,7 +203,7 @@ function growthTable(backends: readonly Figures[]): string {
     calls.find((row) => row.operation === "append 1" && row.length === length)?.results.Scrollback;
   return table<Figures>(
     [
-      first,
+      serverColumn,
       ...lengths.map(
         (length): Column<Figures> => ({
           title: `append 1 at ${length.toLocaleString("en")}`,
@@ -233,7 +231,7 @@ function coldTable(backends: readonly Figures[]): string {
       }),
     ),
   );
-  return table<Figures>([first, ...columns], backends);
+  return table<Figures>([serverColumn, ...columns], backends);
 }
 
 function tracingTable(backends: readonly Figures[]): string {
@@ -246,7 +244,7 @@ function tracingTable(backends: readonly Figures[]): string {
     { title: `${title}, ms`, align: "right", text: ({ tracing }) => timingText(tracing[mode]) },
     { title: "client µs", align: "right", text: ({ tracing }) => tracing[mode].clientCpuMicros.toFixed(0) },
   ]);
-  return table<Figures>([first, ...columns], backends);
+  return table<Figures>([serverColumn, ...columns], backends);
 }
 
 /** The call times of other libraries, by backend. */

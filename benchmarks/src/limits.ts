@@ -1,8 +1,8 @@
 import { type BackendKey, peerNames } from "./backend.ts";
-import type { Figures, PerContestant } from "./figures.ts";
-import { rangeText, serverOf } from "./summary.ts";
+import type { Figures, LoadRow } from "./figures.ts";
+import { rangeText, serverColumn, serverOf } from "./summary.ts";
 import { type Column, ratioText, table } from "./table.ts";
-import { loadRows, PEER_MARGIN } from "./targets.ts";
+import { loadRows, medianOf, nameOf, PEER_MARGIN, singleWriterRow } from "./targets.ts";
 
 const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb", "postgres"];
 
@@ -19,7 +19,7 @@ the commits of one that is alone. The raw client's writers do not wait for each 
 about that of the processor time. The last column is the share if Scrollback's client took only as long as the raw one: the server does more
 in any case, as it checks that a row is new, and trims.
 
-${table<Figures>([{ title: "", align: "left", text: ({ versions }) => serverOf(versions) }, ...bounds], logs)}
+${table<Figures>([serverColumn, ...bounds], logs)}
 
 **Other libraries.** LangChain.js keeps a session in one document of MongoDB and in one item of DynamoDB. Calls for which even the raw client, which
 reads one row per commit, takes more than ${PEER_MARGIN} times as long:
@@ -41,8 +41,7 @@ const bounds: readonly Column<Figures>[] = [
     align: "right",
     text: ({ load }) =>
       ratioText(
-        load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results.Scrollback
-          ?.perSecond,
+        singleWriterRow(load)?.results.Scrollback?.perSecond,
         loadRows(load, 8, "one", "many")[0]?.results.raw?.perSecond,
       ),
   },
@@ -72,11 +71,9 @@ function coresText(logs: readonly Figures[]): string {
   return rangeText(used, 2);
 }
 
-type Processors = PerContestant<{ readonly clientCpuMicros: number; readonly serverCpuMicros?: number }>;
-
 /** The processor time per commit of one contestant's client and of another one's server. */
 function microsOf(
-  results: Processors,
+  results: LoadRow["results"],
   client: "raw" | "Scrollback",
   server: "raw" | "Scrollback",
 ): number | undefined {
@@ -93,11 +90,10 @@ interface Slower {
 
 /** The calls in which the raw client is slower than another library by more than the margin of the targets. */
 function slowerThanPeers({ versions, calls }: Figures): Slower[] {
-  return calls.flatMap(({ operation, length, results }) =>
+  return calls.flatMap((row) =>
     peerNames.flatMap((peer): Slower[] => {
-      const ratio = (results.raw?.medianMs ?? Number.NaN) / (results[peer]?.medianMs ?? Number.NaN);
-      const call = `${operation} at ${length.toLocaleString("en")}`;
-      return ratio > PEER_MARGIN ? [{ server: serverOf(versions), call, peer, ratio }] : [];
+      const ratio = medianOf(row, "raw") / medianOf(row, peer);
+      return ratio > PEER_MARGIN ? [{ server: serverOf(versions), call: nameOf(row), peer, ratio }] : [];
     }),
   );
 }

@@ -2,7 +2,7 @@ import type { EChartsOption } from "echarts";
 import { pictures } from "./costs-page.ts";
 import type { CallRow, Figures, LoadRow } from "./figures.ts";
 import { drawSvg } from "./svg.ts";
-import { loadRows } from "./targets.ts";
+import { loadRows, singleWriterRow } from "./targets.ts";
 
 const SIZE = { width: 860, height: 360 };
 
@@ -60,9 +60,7 @@ function drawLength(backends: readonly Figures[]): string {
 }
 
 function drawCpu(backends: readonly Figures[]): string {
-  const alone = backends.map(({ load }) =>
-    load.find(({ connections, batch }) => connections === 1 && batch === 1),
-  );
+  const alone = backends.map(({ load }) => singleWriterRow(load));
   const sides = [
     ["raw", "raw"],
     ["Scrollback", "Scrollback"],

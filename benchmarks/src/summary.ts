@@ -1,7 +1,7 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
 import { highestQuietLoad, isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
-import { loadRows, overRaw, throughput } from "./targets.ts";
+import { loadRows, overRaw, singleWriterRow, throughput } from "./targets.ts";
 
 /** The rows of one operation, over all thread lengths. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
@@ -29,7 +29,7 @@ export function summaryTable(backends: readonly Figures[]): string {
   };
   return table<Figures>(
     [
-      { title: "× raw", align: "left", text: ({ versions }) => serverOf(versions) },
+      { ...serverColumn, title: "× raw" },
       operation("append 1"),
       operation("append 20"),
       operation("newest 20"),
@@ -45,7 +45,7 @@ export function summaryTable(backends: readonly Figures[]): string {
 /** A backend's figures for its own page. */
 export function figuresOf(figures: Figures): string {
   const { versions, baseline, machine, load } = figures;
-  const alone = load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results;
+  const alone = singleWriterRow(load)?.results;
   const rows = ["append 1", "append 20", "newest 20", "all"];
   const medians = (name: string) =>
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
@@ -104,6 +104,13 @@ export function lengthsText({ calls }: Figures): string {
   const lengths = [...new Set(calls.map(({ length }) => length))].sort((one, other) => one - other);
   return lengths.map((length) => length.toLocaleString("en")).join(", ");
 }
+
+/** The column with the server of each backend. */
+export const serverColumn: Column<Figures> = {
+  title: "",
+  align: "left",
+  text: ({ versions }) => serverOf(versions),
+};
 
 /** The server or its equivalent, with its version. */
 export function serverOf(versions: readonly string[]): string {

@@ -204,6 +204,11 @@ export function loadRows(
   );
 }
 
+/** The row of one writer with commits of `batch` messages. */
+export function singleWriterRow(load: readonly LoadRow[], batch = 1): LoadRow | undefined {
+  return load.find((row) => row.connections === 1 && row.batch === batch);
+}
+
 /** Commits per second as a share of the raw client's. */
 export function throughput(rows: readonly LoadRow[]): Figure[] {
   return rows.map((row) => ({
@@ -242,11 +247,14 @@ function underPeers(rows: readonly CallRow[]): Figure[] {
   return overOurs(rows, peerNames).map(({ value, where }) => ({ value: 1 / value, where }));
 }
 
-function medianOf({ results }: CallRow, name: "raw" | "Scrollback" | (typeof peerNames)[number]): number {
+export function medianOf(
+  { results }: CallRow,
+  name: "raw" | "Scrollback" | (typeof peerNames)[number],
+): number {
   return results[name]?.medianMs ?? Number.NaN;
 }
 
-function nameOf({ operation, length }: CallRow): string {
+export function nameOf({ operation, length }: CallRow): string {
   return `${operation} at ${length.toLocaleString("en")}`;
 }
 

@@ -359,5 +359,11 @@ export const sourceMutants: readonly SourceMutant[] = [
   ...on("postgres", "store-postgres/src/", postgresChanges),
 ];
 
+/** Makes the change of a mutant. @throws Error if the source does not contain its text exactly once. */
+export function mutated(source: string, { file, from, to }: SourceMutant): string {
+  if (source.split(from).length !== 2) throw new Error(`${file} has no such text, or several: ${from}`);
+  return source.replace(from, () => to);
+}
+
 /** The name of a mutant in a report. */
 export const titleOf = ({ backend, name }: SourceMutant) => `${backend}: ${name}`;

@@ -1,19 +1,18 @@
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
-import { type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
+import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 /** Applies a mutant when the source is loaded. */
-function mutate({ file, from, to }: SourceMutant): Plugin {
-  const loaded = join(root, "packages", file);
+function mutate(mutant: SourceMutant): Plugin {
+  const loaded = join(root, "packages", mutant.file);
   return {
     name: "mutate",
     enforce: "pre",
     transform(code, id) {
       if (id.split("?")[0] !== loaded) return undefined;
-      if (code.split(from).length !== 2) throw new Error(`${file} has no such text, or several: ${from}`);
-      return { code: code.replace(from, () => to), map: null };
+      return { code: mutated(code, mutant), map: null };
     },
   };
 }
