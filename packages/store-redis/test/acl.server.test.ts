@@ -34,6 +34,8 @@ async function useEverything(url: string, keyPrefix: string): Promise<void> {
   expect(listed.sort()).toEqual(["a", "b"]);
   await stores.deleteThread("a");
   await stores.deleteThread("b");
+  await lasting.open("b").addMessages([user("again")]);
+  await stores.deleteThread("b");
   expect(await stores.listThreads()).toMatchObject({ threads: [] });
 }
 
@@ -83,6 +85,27 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
       retryable: false,
       message: expect.stringContaining("permissions"),
     });
+  });
+
+  test.each(commands)("without %s a deletion is made completely or not at all", async (missing) => {
+    const keyPrefix = `chats:${randomUUID()}`;
+    await using full = createRedisStores({ url: server.url, keyPrefix });
+    for (const round of ["first", "second"]) {
+      await full.open("a").commit({ append: users(2), metadata: round });
+      const before = await full.open("a").read();
+      const rest = commands.filter((command) => command !== missing);
+      await using limited = createRedisStores({
+        url: await urlOfUser(...rest.map((command) => `+${command}`)),
+        keyPrefix,
+      });
+      const isDone = await limited.deleteThread("a").then(
+        () => true,
+        () => false,
+      );
+      const nothing = { entries: [], revision: null, count: 0 };
+      expect(isDone ? [nothing] : [nothing, before]).toContainEqual(await full.open("a").read());
+      await full.deleteThread("a");
+    }
   });
 
   test.each(commands)(

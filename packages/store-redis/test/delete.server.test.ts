@@ -39,30 +39,46 @@ function open() {
     });
   const remove = (operationId: string, expectedRevision?: DeleteRequest["expectedRevision"]) =>
     driver.delete({ threadId: "a", operationId, expectedRevision, signal: undefined });
-  return {
-    client,
-    driver,
-    stores: createStores(driver),
-    commit,
-    remove,
-    keyPrefix,
-    keys: threadKeys(keyPrefix, "a"),
+  const keys = threadKeys(keyPrefix, "a");
+  /** Simulates that all deletions were made 11 seconds before, and that the key has not expired. */
+  const makeOld = async () => {
+    for (const [field, value] of Object.entries(await client.hgetall(keys.deleted))) {
+      const earlier = value.replace(/\b\d{13}$/, (at) => String(Number(at) - REMEMBERED_MS - 1_000));
+      await client.hset(keys.deleted, field, earlier);
+    }
   };
+  return { client, driver, stores: createStores(driver), commit, remove, keyPrefix, keys, makeOld };
 }
 
 /** The cost of a deletion. */
-const DELETE = { evalsha: 1, hmget: 2, lindex: 1, time: 1, hgetall: 1, unlink: 1, hset: 1, pexpireat: 1 };
+const DELETE = {
+  evalsha: 1,
+  hmget: 2,
+  lindex: 1,
+  time: 1,
+  rename: 1,
+  unlink: 2,
+  hdel: 2,
+  hset: 1,
+  pexpireat: 2,
+};
 
-test("C21 a deletion is one script at any thread length, and leaves one key without content for 10 seconds", async () => {
+test("C21 a deletion is one script with the same commands at any length, and leaves one key without content for 10 seconds", async () => {
   const { client, stores, keyPrefix, keys } = open();
   await stores.deleteThread("other");
   await stores
     .open("a")
     .commit({ append: users(100_000), metadata: "a private title" }, { operationId: "first" });
   expect(await commandsOf(client, () => stores.deleteThread("a"))).toEqual(DELETE);
-  expect((await client.keys(`${keyPrefix}:{a}:*`)).sort()).toEqual([keys.deleted]);
+  expect(await client.keys(`${keyPrefix}:{a}:*`)).toEqual([keys.deleted]);
   const left = await client.hgetall(keys.deleted);
-  expect(Object.keys(left)).toEqual(["at", expect.stringMatching(/^delete:/), "op:first"]);
+  expect(Object.keys(left).sort()).toEqual([
+    "at",
+    expect.stringMatching(/^delete:/),
+    "first",
+    "op:first",
+    "revision",
+  ]);
   expect(Object.values(left).join()).not.toContain("private");
   const life = await client.pttl(keys.deleted);
   expect(life).toBeGreaterThan(REMEMBERED_MS - 2_000);
@@ -71,7 +87,7 @@ test("C21 a deletion is one script at any thread length, and leaves one key with
 });
 
 test("C21 a commit retried after the deletion of its thread is recognised, also if a new thread has the id", async () => {
-  const { commit, remove, driver, client, keys } = open();
+  const { commit, remove, driver, makeOld } = open();
   const read = {
     threadId: "a",
     limit: 9,
@@ -98,12 +114,16 @@ test("C21 a commit retried after the deletion of its thread is recognised, also 
   expect(await commit("three")).toEqual({ outcome: "repeated", revision: "incarnation-three.1" });
   await commit("four");
   expect(await driver.read(read)).toMatchObject({ revision: "incarnation-four.1", count: 1 });
-  await client.unlink(keys.deleted);
+  expect(await commit("two")).toEqual(known);
+  expect(await commit("four")).toEqual({ outcome: "repeated", revision: "incarnation-four.1" });
+  await makeOld();
   expect(await commit("two")).toEqual({ outcome: "committed", revision: "incarnation-four.2" });
+  expect(await commit("two")).toEqual({ outcome: "repeated", revision: "incarnation-four.2" });
+  expect(await commit("four", { digest: "another" })).toMatchObject({ outcome: "operation-conflict" });
 });
 
 test("C21 a retried deletion does not delete a thread created since", async () => {
-  const { commit, remove, driver } = open();
+  const { commit, remove, driver, makeOld } = open();
   await commit("one");
   expect(await remove("delete")).toEqual({ outcome: "deleted" });
   await commit("two");
@@ -121,6 +141,9 @@ test("C21 a retried deletion does not delete a thread created since", async () =
     signal: undefined,
   };
   expect(await driver.read(read)).toMatchObject({ revision: "incarnation-three.1" });
+  await makeOld();
+  expect(await remove("delete")).toEqual({ outcome: "deleted" });
+  expect(await driver.read(read)).toMatchObject({ revision: null });
 });
 
 test("a thread created after a deletion reads the remembered outcomes for 10 seconds, and later costs the same as others", async () => {
@@ -138,6 +161,56 @@ test("a thread created after a deletion reads the remembered outcomes for 10 sec
   await client.lset(keys.messages, -1, earlier);
   expect(await commandsOf(client, () => commit("five"))).toEqual({ ...append, time: 1 });
   expect(await commandsOf(client, () => commit("six"))).toEqual(append);
+});
+
+test("C21 a deletion runs the same commands, however many operations the thread and deleted ones remember", async () => {
+  const { client, commit, remove, keys } = open();
+  const operations = Array.from({ length: 50_000 }, (_, index) => [`op:${index}`, "1 own"]);
+  await commit("first");
+  await client.hset(keys.meta, ...operations.flat());
+  expect(await commandsOf(client, () => remove("delete-1"))).toEqual(DELETE);
+  await commit("second");
+  const { rename, hdel, ...others } = DELETE;
+  const copying = { ...others, unlink: 1, pexpireat: 1, hgetall: 1, hscan: 1 };
+  expect(await commandsOf(client, () => remove("delete-2"))).toEqual(copying);
+  expect(await commit("49999", { digest: "own" })).toEqual({
+    outcome: "repeated",
+    revision: "incarnation-first.1",
+  });
+  const remembered = await client.hlen(keys.deleted);
+  expect(remembered).toBeGreaterThan(50_000);
+  await client.hset(keys.deleted, "first", Date.now() - REMEMBERED_MS - 1_000);
+  await remove("delete-3");
+  expect(await client.hlen(keys.deleted)).toBeLessThan(remembered - 400);
+  expect(await commit("49999", { digest: "own" })).toMatchObject({ outcome: "committed" });
+});
+
+test("C16 damaged outcomes of a deleted thread are reported, and not copied", async () => {
+  const { client, stores, remove, keys } = open();
+  await stores.open("a").addMessages([user("a")]);
+  await remove("delete");
+  await client.hset(keys.deleted, "op:damaged", "neither");
+  const store = stores.open("a");
+  await expect(store.addMessages([user("b")], { operationId: "damaged" })).rejects.toMatchObject({
+    code: "CORRUPT",
+  });
+  await client.hset(keys.deleted, "at", "then");
+  await expect(store.addMessages([user("b")])).rejects.toMatchObject({ code: "CORRUPT" });
+  expect(await client.exists(keys.messages, keys.meta)).toBe(0);
+  await remove("another");
+  await store.addMessages([user("b")]);
+});
+
+test("C21 what is remembered of a thread that is deleted repeatedly stays bounded", async () => {
+  const { client, commit, remove, keys, makeOld } = open();
+  for (let cycle = 1; cycle <= 300; cycle++) {
+    await commit(`commit-${cycle}`);
+    await remove(`delete ${cycle}`);
+    if (cycle % 30 === 0) await makeOld();
+    expect(await client.hlen(keys.deleted)).toBeLessThanOrEqual(2 * 60);
+  }
+  for (const known of ["commit-300", "commit-272"])
+    expect(await commit(known)).toMatchObject({ outcome: "committed" });
 });
 
 test("a deletion succeeds on a server at its memory limit", async () => {

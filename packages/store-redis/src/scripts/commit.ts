@@ -1,3 +1,5 @@
+import { forgetLua } from "./forget.ts";
+
 export const commitLua = `-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
@@ -44,9 +46,6 @@ local REMEMBERED_MS = 10000
 local MARK_EVERY_MS = 1000
 -- Forgetting a few at a time keeps the hash within the 128 fields of Redis' compact encoding.
 local FORGET_EVERY = 48
--- A thread with many commits per second has a large hash, and reading it whole would block the server. This number of fields is
--- searched each time: more than FORGET_EVERY, so that the search keeps up with the commits.
-local SEARCHED_AT_ONCE = 128
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
@@ -115,14 +114,26 @@ end
 if wasDeleted then
   -- The outcomes that delete.lua remembers. This key is not in KEYS, because it rarely exists: a cluster that is moving a slot
   -- rejects every command with existing and missing keys.
-  local deleted = redis.pcall('HMGET', string.gsub(MESSAGES, 'messages$', 'deleted'), 'at', operation)
+  local deleted = redis.pcall('HMGET', string.gsub(MESSAGES, 'messages$', 'deleted'), 'at', operation, 'first', 'revision')
   if deleted.err then
     return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
   end
-  deletedAt = deleted[1] or '0'
+  deletedAt = string.match(deleted[1] or '0', '^%d+$')
+  if not deletedAt then
+    return 'unreadable '
+  end
   if deleted[2] then
-    local known, knownDigest = string.match(deleted[2], '^(%S+) (.*) %d+$')
-    return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
+    local known, knownDigest, at = string.match(deleted[2], '^(%S+%.%d+) (.*) (%d+)$')
+    if not known then
+      known, knownDigest = string.match(deleted[2], '^(%d+) (.*)$')
+      known, at = (string.match(deleted[4] or '', '^%S+%.') or '') .. (known or ''), deleted[3]
+    end
+    if not knownDigest or not tonumber(at) then
+      return 'unreadable '
+    end
+    if milliseconds() < at + REMEMBERED_MS then
+      return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
+    end
   end
 end
 if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
@@ -251,6 +262,7 @@ end
 
 -- Forget.
 if commit % FORGET_EVERY == 0 then
+${forgetLua}
   local found = call('HMGET', META, 'marks', 'cursor')
   local now, marks, old, marked = milliseconds(), {}, 0, 0
   for number, at in string.gmatch(found[1] or '', '(%d+) (%d+)') do
@@ -273,21 +285,10 @@ if commit % FORGET_EVERY == 0 then
   end
   local cursor, forgotten = found[2] or '0', math.min(old, commit - REMEMBERED_OPERATIONS)
   if forgotten > 0 then
-    -- A missing permission, an invalid cursor and an invalid field are ignored: to fail here would leave an incomplete commit.
-    local page, gone = redis.pcall('HSCAN', META, cursor, 'COUNT', SEARCHED_AT_ONCE), {}
-    local fields = page[2] or {}
-    cursor = page[1] or '0'
-    for index = 1, #fields, 2 do
-      if string.sub(fields[index], 1, 3) == 'op:' then
-        local number = string.match(fields[index + 1], '^%d+')
-        if not number or tonumber(number) <= forgotten then
-          gone[#gone + 1] = fields[index]
-        end
-      end
-    end
-    for from = 1, #gone, AT_ONCE do
-      call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
-    end
+    cursor = forget(META, cursor, function(field, value)
+      local number = string.match(value, '^%d+')
+      return string.sub(field, 1, 3) == 'op:' and (not number or tonumber(number) <= forgotten)
+    end)
   end
   call('HSET', META, 'marks', table.concat(marks, ' '), 'cursor', cursor)
 end

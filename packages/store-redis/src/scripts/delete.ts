@@ -1,9 +1,13 @@
+import { forgetLua } from "./forget.ts";
+
 export const deleteLua = `-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
 --
 -- KEYS   1  messages, 2  meta: see commit.ts
---        3  deleted: a hash of at = the time of the newest deletion, delete:<operation id> = <time> of each deletion, and
---           op:<operation id> = <revision> <digest> <time> of the deleted threads; it expires REMEMBERED_MS after the newest
---           deletion
+--        3  deleted: a hash that expires REMEMBERED_MS after the newest deletion
+--           at = the time of the newest deletion, delete:<operation id> = <time> of each deletion,
+--           first = the time of the deletion whose meta hash this was, with its revision, and op:<operation id> as in commit.ts,
+--           op:<operation id> = <revision> <digest> <time> of threads that were deleted later,
+--           cursor: where the search for operations that can be forgotten continues
 -- ARGV   1  operation id of the deletion
 --        2  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 -- Returns one string: the outcome, a space, and a detail
@@ -19,9 +23,13 @@ local REMEMBERED_MS = 10000
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
 
+local now = call('TIME')
+now = now[1] * 1000 + math.floor(now[2] / 1000)
+local due = now - REMEMBERED_MS
+
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
-local before = call('HMGET', DELETED, deletion, 'at')
-if before[1] then
+local before = call('HMGET', DELETED, deletion, 'at', 'first', 'cursor')
+if before[1] and (tonumber(before[1]) or 0) > due then
   return 'repeated '
 end
 local footer = call('LINDEX', MESSAGES, -1)
@@ -40,34 +48,45 @@ if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') th
   return 'revision-conflict ' .. (revision or '')
 end
 
-local now = call('TIME')
-now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
-local remembered = {'at', now, deletion, now}
-local incarnation = stored and string.match(stored, '^(.*)%.%d+$')
-if incarnation then
-  local fields = call('HGETALL', META)
+-- HSET is rejected for lack of memory only as the first write of a script, and removal never is. So removal comes first.
+local at = string.format('%.0f', now)
+local incarnation = stored and string.match(stored, '^%S+%.')
+local moved = {'at', at, deletion, at}
+if incarnation and not before[2] then
+  -- The hash becomes that of the deleted thread, because copying thousands of operations would block the server.
+  -- Commands that are needed later are tried on the missing key, so that a user without a permission changes nothing.
+  call('UNLINK', DELETED)
+  call('HDEL', DELETED, '')
+  call('PEXPIREAT', DELETED, 0)
+  call('RENAME', META, DELETED)
+  call('HDEL', DELETED, 'metadata', 'marks', 'cursor')
+  moved[5], moved[6] = 'first', at
+elseif before[2] then
+  local fields = incarnation and call('HGETALL', META) or {}
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
-      remembered[#remembered + 1] = fields[index]
-      remembered[#remembered + 1] = incarnation .. '.' .. fields[index + 1] .. ' ' .. now
+      moved[#moved + 1] = fields[index]
+      moved[#moved + 1] = incarnation .. fields[index + 1] .. ' ' .. at
     end
   end
 end
-
--- What is remembered of a thread that is deleted repeatedly must stay bounded.
-if before[2] then
-  local entries = call('HGETALL', DELETED)
-  for index = 1, #entries, 2 do
-    if tonumber(string.match(entries[index + 1], '%d+$')) <= now - REMEMBERED_MS then
-      call('HDEL', DELETED, entries[index])
-    end
-  end
-end
-
--- Removal comes first: it is never rejected for lack of memory, and neither are later writes of the same script.
 call('UNLINK', MESSAGES, META)
-for from = 1, #remembered, AT_ONCE do
-  call('HSET', DELETED, unpack(remembered, from, math.min(from + AT_ONCE - 1, #remembered)))
+
+if before[2] then
+  -- What is remembered of a thread that is deleted repeatedly must stay bounded.
+${forgetLua}
+  local first = tonumber(before[3]) or 0
+  local cursor = forget(DELETED, before[4] or '0', function(field, value)
+    if string.sub(field, 1, 7) == 'delete:' then
+      return (tonumber(value) or 0) <= due
+    end
+    local time = string.match(value, '^%S+%.%d+ .* (%d+)$')
+    return string.sub(field, 1, 3) == 'op:' and (tonumber(time) or first) <= due
+  end)
+  moved[#moved + 1], moved[#moved + 2] = 'cursor', cursor
+end
+for from = 1, #moved, AT_ONCE do
+  call('HSET', DELETED, unpack(moved, from, math.min(from + AT_ONCE - 1, #moved)))
 end
 call('PEXPIREAT', DELETED, now + REMEMBERED_MS)
 return 'deleted '
