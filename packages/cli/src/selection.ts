@@ -29,15 +29,19 @@ export interface SelectionOptions {
 export function addSelection(command: Command): Command {
   const collect = (id: string, ids: readonly string[] = []) => [...ids, parseText(id)];
   return command
-    .option("--id <thread-id>", "this thread; can be given several times", collect)
+    .option("--id <thread-id>", "the thread with this id; repeatable", collect)
     .option(
       "--ids-from <file>",
       "threads by a file of JSON lines, as ls --json writes them; - for standard input",
       parseText,
     )
-    .option("--prefix <text>", "threads whose ids begin with it", parseText)
-    .option("--older-than <duration>", "threads not written to for so long, such as 30d", parseDuration)
-    .option("--newer-than <duration>", "threads written to within so long, such as 12h", parseDuration)
+    .option("--prefix <text>", "threads whose ids begin with this text", parseText)
+    .option("--older-than <duration>", "threads whose last write was longer ago, such as 30d", parseDuration)
+    .option(
+      "--newer-than <duration>",
+      "threads whose last write was within this time, such as 12h",
+      parseDuration,
+    )
     .option("--min-messages <n>", "threads of at least n messages", parseCount)
     .option("--max-messages <n>", "threads of at most n messages", parseCount)
     .option("--larger-than <size>", "threads larger than this size, such as 10MB", parseSize)

@@ -75,7 +75,7 @@ test("rm asks on a terminal, and accepts only yes", async () => {
   const args = ["rm", folder.url(), "old-1"];
   const no = await run(args, { isTerminal: true, input: "\n" });
   expect(no.code).toBe(1);
-  expect(no.stderr).toContain(`Delete 1 thread of ${folder.url()} for good? [y/N] `);
+  expect(no.stderr).toContain(`Delete 1 thread of ${folder.url()} permanently? [y/N] `);
   expect(no.stderr).toContain("scrollback: nothing was done\n");
   expect(await idsIn(folder)).toHaveLength(3);
   expect((await run(args, { isTerminal: true, input: "y\n" })).code).toBe(0);
@@ -129,7 +129,9 @@ test("rm asks for unknown threads too, because it deletes what expiry may have l
   await fill(folder);
   const ask = async (...ids: string[]) =>
     (await run(["rm", folder.url(), ...ids], { isTerminal: true, input: "n\n" })).stderr;
-  expect(await ask("none")).toContain(`Delete any remains of 1 unknown thread of ${folder.url()} for good?`);
+  expect(await ask("none")).toContain(
+    `Delete any remains of 1 unknown thread of ${folder.url()} permanently?`,
+  );
   expect(await ask("none", "old-1")).toContain("Delete 1 thread and any remains of 1 unknown thread of");
 });
 

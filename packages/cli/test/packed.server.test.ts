@@ -127,7 +127,7 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
   test("rm asks, and colours are shown", async () => {
     await fill("tty.db", 3);
     const { stdout } = await onTerminal("rm sqlite:tty.db chat-1", "y\n");
-    expect(stdout).toContain("Delete 1 thread of sqlite:tty.db for good? [y/N]");
+    expect(stdout).toContain("Delete 1 thread of sqlite:tty.db permanently? [y/N]");
     expect(stdout).toContain("threads: 1 deleted");
     const shown = await onTerminal("show sqlite:tty.db chat-0");
     expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");

@@ -18,15 +18,13 @@ interface CopyOptions extends SelectionOptions {
 /** `scrollback copy` */
 export function addCopy(program: Command, context: CommandContext): void {
   addSelection(program.command("copy"))
-    .description(
-      "Copy threads from one backend to another; the same command again goes on where it was stopped",
-    )
-    .argument("<url>", "where the threads are")
+    .description("Copy threads from one backend to another. Run it again to continue a copy that was stopped")
+    .argument("<url>", "the URL of the backend")
     .argument("<target-url>", "where they are copied to, under the same ids")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--verify", "compare all copied threads afterwards")
-    .option("--skip-corrupt", "copy what can be read of threads with records that cannot")
-    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .option("--skip-corrupt", "copy the readable records of threads with corrupt records")
+    .option("--json", "one line of JSON per thread, then one with the totals")
     .action((url: string, targetUrl: string, options: CopyOptions) => copy(context, url, targetUrl, options));
 }
 

@@ -22,20 +22,20 @@ interface ExpireOptions extends SelectionOptions {
 /** `scrollback expire` */
 export function addExpire(program: Command, context: CommandContext): void {
   addSelection(program.command("expire"))
-    .description("Let threads expire some time from now, or never. Asks first. Counts as a write")
-    .argument("<url>", "where the threads are")
-    .argument("[thread-ids...]", "these threads")
+    .description("Set or remove the expiry of threads. Asks for confirmation. Counts as a write")
+    .argument("<url>", "the URL of the backend")
+    .argument("[thread-ids...]", "the ids of the threads")
     .addOption(
-      new Option("--ttl <duration>", "so long from now, such as 30d")
+      new Option("--ttl <duration>", "expire after this time from now, such as 30d")
         .argParser(parseDuration)
         .conflicts("never"),
     )
-    .option("--never", "they do not expire any more")
-    .option("--all", "all threads: needed where nothing else says which")
-    .option("--dry-run", "only list the threads")
-    .option("--yes", "do not ask")
+    .option("--never", "remove the expiry")
+    .option("--all", "select all threads; required without another selection")
+    .option("--dry-run", "list the selected threads and change nothing")
+    .option("--yes", "do not ask for confirmation")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
-    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .option("--json", "one line of JSON per thread, then one with the totals")
     .action((url: string, ids: readonly string[], options: ExpireOptions) => {
       const given = [...ids, ...(options.id ?? [])];
       const selection = given.length > 0 ? { ...options, id: given } : options;

@@ -23,11 +23,13 @@ interface Options extends SelectionOptions {
 export function addExport(program: Command, context: CommandContext): void {
   addSelection(program.command("export"))
     .description("Write threads to a file that import reads, or in OpenAI's chat format. Not encrypted")
-    .argument("<url>", "where the threads are")
-    .addOption(new Option("--format <format>", "what to write").choices(["jsonl", "openai"]).default("jsonl"))
-    .option("--output <file>", "the file, which appears when it is complete; default: standard output")
+    .argument("<url>", "the URL of the backend")
+    .addOption(
+      new Option("--format <format>", "the format to write").choices(["jsonl", "openai"]).default("jsonl"),
+    )
+    .option("--output <file>", "the file, created when the export is complete; default: standard output")
     .option("--concurrency <n>", "the number of threads read at once", parseConcurrency, 8)
-    .option("--skip-corrupt", "export what can be read of threads with records that cannot")
+    .option("--skip-corrupt", "export the readable records of threads with corrupt records")
     .action((url: string, options: Options) => exportThreads(context, url, options));
 }
 

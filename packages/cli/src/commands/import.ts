@@ -29,17 +29,20 @@ interface ImportOptions {
 export function addImport(program: Command, context: CommandContext): void {
   program
     .command("import")
-    .description("Import threads from a file, all lines of which are checked first")
+    .description("Import threads from a file. All lines are checked before the first thread is written")
     .argument("<url>", "where the threads go")
     .argument("<file>", "the file; - for standard input")
     .addOption(
-      new Option("--format <format>", "what the file holds").choices(["jsonl", "openai"]).default("jsonl"),
+      new Option("--format <format>", "the format of the file").choices(["jsonl", "openai"]).default("jsonl"),
     )
-    .option("--id-prefix <text>", "with openai: ids of threads without one are this and the line's number")
+    .option(
+      "--id-prefix <text>",
+      "with openai: a thread without an id gets this prefix and its line number as id",
+    )
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
-    .option("--dry-run", "only check the file")
+    .option("--dry-run", "check the file and import nothing")
     .option("--verify", "compare all imported threads with the file afterwards")
-    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .option("--json", "one line of JSON per thread, then one with the totals")
     .action((url: string, file: string, options: ImportOptions) => importFile(context, url, file, options));
 }
 

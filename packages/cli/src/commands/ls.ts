@@ -29,9 +29,9 @@ const ROWS_AT_ONCE = 100;
 export function addLs(program: Command, context: CommandContext): void {
   addSelection(program.command("ls").alias("list"))
     .description("List threads, in no particular order")
-    .argument("<url>", "where the threads are")
+    .argument("<url>", "the URL of the backend")
     .option("--limit <n>", "the maximum number of threads", parsePositive)
-    .option("--json", "a line of JSON for each thread")
+    .option("--json", "one line of JSON per thread")
     .action((url: string, options: ListOptions) => list(context, url, options));
 }
 

@@ -16,21 +16,21 @@ interface RemoveOptions extends SelectionOptions {
 /** `scrollback rm` */
 export function addRm(program: Command, context: CommandContext): void {
   addSelection(program.command("rm").alias("delete"))
-    .description("Delete threads for good. Asks first")
-    .argument("<url>", "where the threads are")
-    .argument("[thread-ids...]", "these threads")
-    .option("--all", "all threads: needed where nothing else says which")
-    .option("--dry-run", "only list what would be deleted")
-    .option("--yes", "do not ask")
+    .description("Delete threads permanently. Asks for confirmation")
+    .argument("<url>", "the URL of the backend")
+    .argument("[thread-ids...]", "the ids of the threads")
+    .option("--all", "select all threads; required without another selection")
+    .option("--dry-run", "list the selected threads and delete nothing")
+    .option("--yes", "do not ask for confirmation")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
-    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .option("--json", "one line of JSON per thread, then one with the totals")
     .action((url: string, ids: readonly string[], options: RemoveOptions) => {
       const given = [...ids, ...(options.id ?? [])];
       const selection = given.length > 0 ? { ...options, id: given } : options;
       return changeThreads(context, url, selection, {
         label: "deleting",
         done: "deleted",
-        question: (threads) => `Delete ${threads} for good?`,
+        question: (threads) => `Delete ${threads} permanently?`,
         resume: "Each thread is there or gone: run the same command again to go on.",
         change: deleteThread,
         changeExpired: (stores, threadId, signal) => stores.deleteThread(threadId, { signal }),

@@ -7,7 +7,7 @@ import { shownUrl } from "../redact.ts";
 export function addSetup(program: Command, context: CommandContext): void {
   program
     .command("setup")
-    .description("Make the tables and indexes that a backend needs, and check that it can be used")
+    .description("Create the tables and indexes of a backend and check that it can be used")
     .argument("<url>", "the backend")
     .option("--json", "the result as one line of JSON")
     .action(async (url: string, { json = false }: { readonly json?: boolean }) => {

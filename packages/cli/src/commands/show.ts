@@ -21,11 +21,11 @@ interface ShowOptions {
 export function addShow(program: Command, context: CommandContext): void {
   program
     .command("show")
-    .description("Show a thread's messages: the newest page first, in it the oldest message first")
+    .description("Show the newest messages of a thread, in their order")
     .argument("<url>", "where the thread is")
     .argument("<thread-id>", "which thread")
     .option("--limit <n>", "the number of messages on a page", parsePositive, 20)
-    .option("--before <cursor>", "the page before the one that gave this cursor")
+    .option("--before <cursor>", "show the page before this cursor, which the previous page printed")
     .option("--json", "the page as one line of JSON")
     .action((url: string, threadId: string, options: ShowOptions) => show(context, url, threadId, options));
 }

@@ -27,7 +27,7 @@ const columns = [{ heading: "", width: 24 }, { heading: "" }];
 export function addStats(program: Command, context: CommandContext): void {
   addSelection(program.command("stats"))
     .description("Count threads, messages and bytes; show ages and the largest threads")
-    .argument("<url>", "where the threads are")
+    .argument("<url>", "the URL of the backend")
     .option("--json", "the figures as one line of JSON")
     .action((url: string, options: StatsOptions) => stats(context, url, options));
 }

@@ -18,10 +18,10 @@ interface VerifyOptions extends SelectionOptions {
 /** `scrollback verify` */
 export function addVerify(program: Command, context: CommandContext): void {
   addSelection(program.command("verify"))
-    .description("Read every record of threads, and name those that cannot be read")
-    .argument("<url>", "where the threads are")
+    .description("Read every record of threads and list the corrupt ones")
+    .argument("<url>", "the URL of the backend")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
-    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .option("--json", "one line of JSON per thread, then one with the totals")
     .action((url: string, options: VerifyOptions) => verify(context, url, options));
 }
 
