@@ -407,7 +407,7 @@ describe("the pages", () => {
 
   test("report a busy machine", () => {
     expect(costsPage(results)).toContain(
-      "The machine was quiet: its load average was at most 2.0 on 2 cores.",
+      "Nothing else ran on the machine: its load average was at most 2.0 on 2 cores,",
     );
     const busy = { ...figures, machine: { ...machine, load: [9, 12] } };
     const text = costsPage({ ...results, backends: [busy] });

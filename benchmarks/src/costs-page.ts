@@ -61,7 +61,7 @@ See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else is written. A trimmed thread sends one more request at every 32nd commit, which blanks and
-frees old rows (on DynamoDB one for each 25 rows); a thread with many kept commits also reads heads of old rows from time to time. So a few commits in a hundred take several
+frees old rows (on DynamoDB one for each 25 rows); a thread that keeps more than about 300 commits also reads 128 to 512 heads, once for as many trimmed commits. So a few commits in a hundred take several
 times as long: they show in the 95th and 99th percentiles, not in the median. Raw inserts a row of the same size. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction looks up the thread's row, inserts messages, deletes old ones and records the commit. It looks up an operation only
@@ -80,17 +80,18 @@ ${picture("cpu")}
 ## Many connections
 
 All writers belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
-each. "8 on one" means 8 factories, each with a separate client, that write to one thread.${ofOneFactoryText(backends)}
+each; a commit that is under way at the end is completed and counted. "8 on one" means 8 factories, each with a separate client, that write to one thread.${ofOneFactoryText(backends)}
 
 ${loadTable(backends)}
 
 ${picture("throughput")}
 
-On Redis and SQLite, the server or the file orders the writers of a thread. On a record log, concurrent appends of one factory share
+On Redis and SQLite, the server or the file orders the writers of a thread. MongoDB, DynamoDB and PostgreSQL are record logs: there 8 factories, in
+one process or in 8, make fewer commits on one thread than one factory alone, so route a busy thread to one factory. On a record log, concurrent appends of one factory share
 rows: those that wait while an insert is under way are made with the next one (see
 [record-log.md](../explanation/record-log.md#commits-that-share-a-row)). Factories compete for the next number: the first
-insert wins. Other factories read the winning row and retry, after a random pause from the second loss on. A factory that commits 8 times in
-succession while others write (128 times if it knows of no other writer) also pauses, which limits the wait of the others. So factories on one thread make fewer commits per second than on many threads, and some commits
+insert wins. Other factories read the winning row and retry. Losers pause, and so does a factory that wins many times in succession, which limits
+the wait of the others (see [record-log.md](../explanation/record-log.md#writers-that-compete)). So factories on one thread make fewer commits per second than on many threads, and some commits
 wait long. The raw client assigns a separate number to each writer, so its writers do not compete.
 
 ## Long threads

@@ -10,14 +10,14 @@ const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb", "postgres"];
 export function limitsText(backends: readonly Figures[]): string {
   const logs = backends.filter(({ key }) => recordLogs.includes(key));
   const slower = backends.flatMap(slowerThanPeers);
-  return `Some targets have a bound that not even a faster client of Scrollback's could exceed.
+  return `Some targets cannot be met by making the client faster:
 
-**8 factories on one thread of a record log.** Each row is inserted on the row before, so the factories, with one writer each, make together at most
-the commits of one that is alone. The raw client's writers do not wait for each other.
+**8 factories on one thread of a record log.** Each row is inserted on the row before, so eight factories together cannot
+commit faster than one. The raw client's writers do not wait for each other.
 
-**8 factories on 8 threads.** Clients and server together keep ${coresText(logs)} cores busy, with the raw client and with Scrollback, so the share of raw is
-about that of the processor time. The last column is the share if Scrollback's client took only as long as the raw one: the server does more
-in any case, as it checks that a row is new, and trims.
+**8 factories on 8 threads.** Clients and server together keep ${coresText(logs)} cores busy, with the raw client and with Scrollback. So the
+ratio of commits per second follows the ratio of processor time. The last column is that ratio for a client that takes only the raw client's time: the
+server checks that a row is new, and trims, in any case.
 
 ${table<Figures>([serverColumn, ...bounds], logs)}
 

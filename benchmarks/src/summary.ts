@@ -126,7 +126,7 @@ export function quietText({ backends }: Pick<Results, "backends">): string {
   if (busy.length === 0) {
     const highest = Math.max(...backends.flatMap(({ machine }) => machine.load));
     const cores = backends[0]?.machine.cores ?? 0;
-    return `The machine was quiet: its load average was at most ${highest.toFixed(1)} on ${cores} cores. The benchmark and its server alone cause up to ${highestQuietLoad(cores)}.`;
+    return `Nothing else ran on the machine: its load average was at most ${highest.toFixed(1)} on ${cores} cores, of which the benchmark and its server cause up to ${highestQuietLoad(cores)}.`;
   }
   return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so ratios are more reliable than times,
 but single figures vary widely: a target missed here can be met on a quiet machine, and vice versa.`;

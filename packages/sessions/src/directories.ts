@@ -150,6 +150,11 @@ export class Directories {
     await this.#directories.compact(threadId);
   }
 
+  /** Sorts all notes of an app's directory into its leaves, so that nothing of deleted sessions is left in it. */
+  async sortNotes(appName: string): Promise<void> {
+    await this.#directories.sortNotes(threads.directoryOfApp(appName));
+  }
+
   /** Returns a directory as stored, for tests and diagnosis. */
   async read(threadId: string) {
     return await this.#directories.read(threadId);

@@ -237,10 +237,9 @@ export class SessionService implements AsyncDisposable {
 
   /**
    * Deletes all sessions of a user of an app, the state of the user, and the list of the user's sessions. A user without data is
-   * not an error. After a failure, call it again. The list of the app's sessions keeps the ids of the user and the sessions until
-   * its next compactions.
+   * not an error. Nothing of the user is left in the list of the app's sessions. After a failure, call it again.
    *
-   * @throws StoreError `CONFLICT` if other processes create sessions of the user all the time.
+   * @throws StoreError `CONFLICT` if other processes create sessions of the user, or compact the list of the app, continuously.
    */
   async deleteUser(request: Omit<SessionKey, "sessionId">): Promise<void> {
     checkRequest("deleteUser", request);
@@ -262,7 +261,10 @@ export class SessionService implements AsyncDisposable {
         },
         ({ sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
       );
-      if (isRemoved) return await this.#stores.deleteThread(threads.user(appName, userId));
+      if (isRemoved) {
+        await this.#directories.sortNotes(appName);
+        return await this.#stores.deleteThread(threads.user(appName, userId));
+      }
       await pause(attempt, undefined, this.#parts.clock);
     }
     throw new StoreError(

@@ -32,7 +32,7 @@ test("a deleted session leaves no thread of its own", async () => {
   await service.flush();
 });
 
-test("a deleted user leaves no thread, and no text in the lists of the app", async () => {
+test("a deleted user leaves no thread, and no text or id in the lists of the app", async () => {
   const stores = createMemoryStores();
   const service = new SessionService({ stores });
   for (let n = 0; n < 300; n++)
@@ -42,15 +42,17 @@ test("a deleted user leaves no thread, and no text in the lists of the app", asy
       title: "A secret",
       state: { "user:x": "A secret" },
     });
+  await service.createSession({ appName: "app", userId: "bob", sessionId: "of bob" });
   await service.flush();
   const leaves = threads.leaf("");
   expect(await threadsIn(stores, leaves)).not.toEqual([]);
   await service.deleteUser(ada);
   const left = await threadsIn(stores);
-  const ofApp = threads.directoryOfApp("app");
-  expect(left.filter((threadId) => threadId !== ofApp && !threadId.startsWith(leaves))).toEqual([]);
   const pages = await Promise.all(left.map((threadId) => stores.open(threadId).read()));
-  expect(JSON.stringify(pages)).not.toContain("secret");
+  const atRest = JSON.stringify([left, pages]);
+  for (const text of ["secret", '"ada"', ":ada", "s299"]) expect(atRest).not.toContain(text);
+  const { sessions } = await service.listSessions({ appName: "app" });
+  expect(sessions.map(({ id }) => id)).toEqual(["of bob"]);
   await service.deleteUser(ada);
   expect(await threadsIn(stores, threads.directoryOfUser("app", "ada"))).toEqual([]);
 });

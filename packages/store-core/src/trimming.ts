@@ -66,7 +66,8 @@ export function trim(
   const { next } = bounds;
   if (trimming === "exact") return { bounds: { pinned: null, first: next - maxMessages, next }, search };
   const leading = firstOf(bounds);
-  const pinned = maxMessages >= 2 && kindAt(leading) === "s" ? leading : null;
+  const isPinned = maxMessages >= 2 && (bounds.pinned !== null || kindAt(leading) === "s");
+  const pinned = isPinned ? leading : null;
   const cut = next - maxMessages + (pinned === null ? 0 : 1);
   let userless = Math.max(cut, search.userless);
   while (userless < next && kindAt(userless) !== "u") userless++;

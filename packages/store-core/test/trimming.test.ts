@@ -88,6 +88,9 @@ test("trimming reads few kinds: none if the thread fits, otherwise at most those
   expect(asked).toEqual([]);
   trim(bounds, 100, "turns", ask("u"));
   expect(asked).toEqual([1, 9_901]);
+  asked.length = 0;
+  trim({ pinned: 1, first: 2, next: 10_001 }, 100, "turns", ask("u"));
+  expect(asked).toEqual([9_902]);
 });
 
 test("a commit plans the same with what earlier commits found out, and asks for no kind twice", () => {

@@ -1,4 +1,4 @@
-import type { StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { Compactor } from "./compact.ts";
 import { incarnationText, type Sorting } from "./directory-kind.ts";
@@ -108,6 +108,26 @@ export class VerifiedDirectories {
   /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
     await this.#compactor.compact(threadId);
+  }
+
+  /**
+   * Sorts all notes of a directory into its leaves, so that nothing of removed members is left in it.
+   *
+   * @throws StoreError `CONFLICT` if other processes compact the directory continuously.
+   */
+  async sortNotes(threadId: string): Promise<void> {
+    await this.#queues.existing(threadId)?.write();
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      try {
+        await this.#compactor.rewrite(threadId, ({ notes }) =>
+          notes.length === 0 ? undefined : this.#kind.sort(notes),
+        );
+        return;
+      } catch (error) {
+        if (!(error instanceof OutdatedError)) throw error;
+      }
+    }
+    throw new StoreError("CONFLICT", "sortNotes: other processes compact the directory; call it again");
   }
 
   /** Returns a directory as stored, for tests and diagnosis. */
