@@ -312,7 +312,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if wasDeleted then",
       "if false then",
     ],
-    ["a retried deletion deletes again", "C21", "scripts/delete.ts", "if before[1] and", "if false and"],
+    ["a retried deletion deletes again", "C21", "scripts/delete.ts", "if known and", "if false and"],
     [
       "a deletion leaves the metadata",
       "C21",

@@ -14,6 +14,8 @@ export interface ThreadKeys {
   readonly meta: string;
   /** A hash: for a limited time after a deletion, the outcomes that a retry may ask for. */
   readonly deleted: string;
+  /** A hash like `deleted`, of deletions before its first one. */
+  readonly deletedBefore: string;
 }
 
 /**
@@ -22,7 +24,12 @@ export interface ThreadKeys {
  */
 export function threadKeys(prefix: string, threadId: string): ThreadKeys {
   const thread = `${withoutBraces(prefix)}:{${withoutBraces(threadId)}}`;
-  return { messages: `${thread}:messages`, meta: `${thread}:meta`, deleted: `${thread}:deleted` };
+  return {
+    messages: `${thread}:messages`,
+    meta: `${thread}:meta`,
+    deleted: `${thread}:deleted`,
+    deletedBefore: `${thread}:deleted-before`,
+  };
 }
 
 function withoutBraces(text: string): string {

@@ -92,9 +92,14 @@ export class RedisDriver implements Driver {
 
   async delete(request: DeleteRequest): Promise<DeleteOutcome> {
     const { threadId, operationId, expectedRevision } = request;
-    const { messages, meta, deleted } = threadKeys(this.#keyPrefix, threadId);
+    const { messages, meta, deleted, deletedBefore } = threadKeys(this.#keyPrefix, threadId);
     const values = [operationId, expectedArgument(expectedRevision)];
-    const [outcome, detail] = await this.#write(request, deleteScript, [messages, meta, deleted], values);
+    const [outcome, detail] = await this.#write(
+      request,
+      deleteScript,
+      [messages, meta, deleted, deletedBefore],
+      values,
+    );
     if (outcome !== "revision-conflict") return { outcome } as DeleteOutcome;
     return { outcome, revision: detail || null };
   }

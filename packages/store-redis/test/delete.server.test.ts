@@ -53,7 +53,8 @@ function open() {
 /** The cost of a deletion. */
 const DELETE = {
   evalsha: 1,
-  hmget: 2,
+  hmget: 3,
+  exists: 1,
   lindex: 1,
   time: 1,
   rename: 1,
@@ -153,7 +154,7 @@ test("a thread created after a deletion reads the remembered outcomes for 10 sec
   expect(await commandsOf(client, () => commit("two"))).toEqual(append);
   await remove("delete");
   await commit("three");
-  const asking = { ...append, hmget: 2, time: 1 };
+  const asking = { ...append, hmget: 3, time: 1 };
   expect(await commandsOf(client, () => commit("four"))).toEqual(asking);
   const footer = (await client.lindex(keys.messages, -1)) ?? "";
   const earlier = footer.replace(/(\d+)$/, (at) => String(Number(at) - REMEMBERED_MS));
@@ -171,18 +172,40 @@ test("C21 a deletion runs the same commands, however many operations the thread 
   expect(await commandsOf(client, () => remove("delete-1"))).toEqual(DELETE);
   await commit("second");
   const { rename, hdel, ...others } = DELETE;
-  const copying = { ...others, unlink: 1, pexpireat: 1, hgetall: 1, hscan: 1 };
+  const copying = { ...others, unlink: 1, pexpireat: 1, hgetall: 1 };
   expect(await commandsOf(client, () => remove("delete-2"))).toEqual(copying);
   expect(await commit("49999", { digest: "own" })).toEqual({
     outcome: "repeated",
     revision: "incarnation-first.1",
   });
-  const remembered = await client.hlen(keys.deleted);
-  expect(remembered).toBeGreaterThan(50_000);
   await client.hset(keys.deleted, "first", Date.now() - REMEMBERED_MS - 1_000);
-  await remove("delete-3");
-  expect(await client.hlen(keys.deleted)).toBeLessThan(remembered - 400);
+  await commit("third");
+  expect(await commandsOf(client, () => remove("delete-3"))).toEqual({ ...DELETE, rename: 2 });
+  expect(await client.hlen(keys.deleted)).toBeLessThan(10);
+  expect(await client.hlen(keys.deletedBefore)).toBeGreaterThan(50_000);
+  expect(await client.pttl(keys.deletedBefore)).toBeGreaterThan(0);
   expect(await commit("49999", { digest: "own" })).toMatchObject({ outcome: "committed" });
+});
+
+test("C21 outcomes are remembered for 10 seconds, however often the thread is deleted meanwhile", async () => {
+  const { client, commit, remove, keys } = open();
+  await commit("one");
+  await remove("delete-1");
+  await commit("two");
+  await remove("delete-2");
+  // Simulates that the first deletion, but not the second one, was made more than 10 seconds before.
+  await client.hset(keys.deleted, "first", Date.now() - REMEMBERED_MS - 1_000);
+  await commit("three");
+  await remove("delete-3");
+  const known = { outcome: "repeated", revision: "incarnation-two.1" };
+  for (let retry = 1; retry <= 2; retry++) {
+    expect(await commit("two")).toEqual(known);
+    expect(await commit("three")).toEqual({ outcome: "repeated", revision: "incarnation-three.1" });
+    expect(await remove("delete-2")).toEqual({ outcome: "repeated" });
+    expect(await remove("delete-3")).toEqual({ outcome: "repeated" });
+    await commit("four");
+  }
+  expect(await commit("one")).toMatchObject({ outcome: "committed" });
 });
 
 test("C16 damaged outcomes of a deleted thread are reported, and not copied", async () => {
@@ -207,7 +230,8 @@ test("C21 what is remembered of a thread that is deleted repeatedly stays bounde
     await commit(`commit-${cycle}`);
     await remove(`delete ${cycle}`);
     if (cycle % 30 === 0) await makeOld();
-    expect(await client.hlen(keys.deleted)).toBeLessThanOrEqual(2 * 60);
+    for (const key of [keys.deleted, keys.deletedBefore])
+      expect(await client.hlen(key)).toBeLessThanOrEqual(2 * 31 + 4);
   }
   for (const known of ["commit-300", "commit-272"])
     expect(await commit(known)).toMatchObject({ outcome: "committed" });

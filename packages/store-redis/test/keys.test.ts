@@ -32,9 +32,10 @@ describe("keys", () => {
     fc.assert(
       fc.property(text, text, text, (prefix, id, other) => {
         fc.pre(id !== other);
-        const { messages, meta, deleted } = threadKeys(prefix, id);
+        const { messages, meta, deleted, deletedBefore } = threadKeys(prefix, id);
         expect(hashTag(messages)).toBe(hashTag(meta));
         expect(hashTag(messages)).toBe(hashTag(deleted));
+        expect(hashTag(messages)).toBe(hashTag(deletedBefore));
         expect(hashTag(messages)).not.toBe(messages);
         expect(hashTag(messages)).not.toBe(hashTag(threadKeys(prefix, other).messages));
       }),
@@ -54,6 +55,7 @@ describe("keys", () => {
       messages: "scrollback:{chat-1}:messages",
       meta: "scrollback:{chat-1}:meta",
       deleted: "scrollback:{chat-1}:deleted",
+      deletedBefore: "scrollback:{chat-1}:deleted-before",
     });
     expect(threadKeys("a{b", "c}%").messages).toBe("a%7Bb:{c%7D%25}:messages");
   });

@@ -1,5 +1,3 @@
-import { forgetLua } from "./forget.ts";
-
 export const commitLua = `-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
@@ -46,6 +44,9 @@ local REMEMBERED_MS = 10000
 local MARK_EVERY_MS = 1000
 -- Forgetting a few at a time keeps the hash within the 128 fields of Redis' compact encoding.
 local FORGET_EVERY = 48
+-- A thread with many commits per second has a large hash, and reading it whole would block the server. About this number of fields is
+-- searched each time, more than FORGET_EVERY, so that the search keeps up with the commits; and again while most were old.
+local SEARCHED_AT_ONCE, MOST_SEARCHES = 128, 4
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
@@ -112,27 +113,31 @@ else
   call('PERSIST', MESSAGES)
 end
 if wasDeleted then
-  -- The outcomes that delete.lua remembers. This key is not in KEYS, because it rarely exists: a cluster that is moving a slot
+  -- The outcomes that delete.lua remembers. These keys are not in KEYS, because they rarely exist: a cluster that is moving a slot
   -- rejects every command with existing and missing keys.
-  local deleted = redis.pcall('HMGET', string.gsub(MESSAGES, 'messages$', 'deleted'), 'at', operation, 'first', 'revision')
-  if deleted.err then
-    return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
-  end
-  deletedAt = string.match(deleted[1] or '0', '^%d+$')
-  if not deletedAt then
-    return 'unreadable '
-  end
-  if deleted[2] then
-    local known, knownDigest, at = string.match(deleted[2], '^(%S+%.%d+) (.*) (%d+)$')
-    if not known then
-      known, knownDigest = string.match(deleted[2], '^(%d+) (.*)$')
-      known, at = (string.match(deleted[4] or '', '^%S+%.') or '') .. (known or ''), deleted[3]
+  deletedAt = nil
+  for _, name in ipairs({'deleted', 'deleted-before'}) do
+    local key = string.gsub(MESSAGES, 'messages$', name)
+    local deleted = redis.pcall('HMGET', key, 'at', operation, 'first', 'revision')
+    if deleted.err then
+      return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
     end
-    if not knownDigest or not tonumber(at) then
+    deletedAt = deletedAt or string.match(deleted[1] or '0', '^%d+$')
+    if not deletedAt then
       return 'unreadable '
     end
-    if milliseconds() < at + REMEMBERED_MS then
-      return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
+    if deleted[2] then
+      local known, knownDigest, at = string.match(deleted[2], '^(%S+%.%d+) (.*) (%d+)$')
+      if not known then
+        known, knownDigest = string.match(deleted[2], '^(%d+) (.*)$')
+        known, at = (string.match(deleted[4] or '', '^%S+%.') or '') .. (known or ''), deleted[3]
+      end
+      if not knownDigest or not tonumber(at) then
+        return 'unreadable '
+      end
+      if milliseconds() < at + REMEMBERED_MS then
+        return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
+      end
     end
   end
 end
@@ -262,7 +267,6 @@ end
 
 -- Forget.
 if commit % FORGET_EVERY == 0 then
-${forgetLua}
   local found = call('HMGET', META, 'marks', 'cursor')
   local now, marks, old, marked = milliseconds(), {}, 0, 0
   for number, at in string.gmatch(found[1] or '', '(%d+) (%d+)') do
@@ -284,11 +288,22 @@ ${forgetLua}
     marks[#marks + 1] = string.format('%d %.0f', commit, now)
   end
   local cursor, forgotten = found[2] or '0', math.min(old, commit - REMEMBERED_OPERATIONS)
-  if forgotten > 0 then
-    cursor = forget(META, cursor, function(field, value)
-      local number = string.match(value, '^%d+')
-      return string.sub(field, 1, 3) == 'op:' and (not number or tonumber(number) <= forgotten)
-    end)
+  local searches = forgotten > 0 and MOST_SEARCHES or 0
+  while searches > 0 do
+    -- A missing permission, an invalid cursor and an invalid field are ignored: to fail here would leave an incomplete commit.
+    local page, gone = redis.pcall('HSCAN', META, cursor, 'COUNT', SEARCHED_AT_ONCE), {}
+    local fields = page[2] or {}
+    for index = 1, #fields, 2 do
+      local number = string.match(fields[index + 1], '^%d+')
+      if string.sub(fields[index], 1, 3) == 'op:' and (not number or tonumber(number) <= forgotten) then
+        gone[#gone + 1] = fields[index]
+      end
+    end
+    for from = 1, #gone, AT_ONCE do
+      call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
+    end
+    cursor = page[1] or '0'
+    searches = cursor ~= '0' and #gone * 4 > #fields and searches - 1 or 0
   end
   call('HSET', META, 'marks', table.concat(marks, ' '), 'cursor', cursor)
 end

@@ -1,13 +1,11 @@
-import { forgetLua } from "./forget.ts";
-
 export const deleteLua = `-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
 --
 -- KEYS   1  messages, 2  meta: see commit.ts
 --        3  deleted: a hash that expires REMEMBERED_MS after the newest deletion
---           at = the time of the newest deletion, delete:<operation id> = <time> of each deletion,
---           first = the time of the deletion whose meta hash this was, with its revision, and op:<operation id> as in commit.ts,
---           op:<operation id> = <revision> <digest> <time> of threads that were deleted later,
---           cursor: where the search for operations that can be forgotten continues
+--           first = the time of its first deletion, at = the time of the newest one, delete:<operation id> = <time> of each,
+--           op:<operation id> = <revision> <digest> <time> of a deleted thread; of the first one op:<operation id> as in
+--           commit.ts and revision, because the hash was its meta
+--        4  deleted-before: the previous such hash. Nothing is removed from either one by one: they expire
 -- ARGV   1  operation id of the deletion
 --        2  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 -- Returns one string: the outcome, a space, and a detail
@@ -15,10 +13,10 @@ export const deleteLua = `-- One atomic deletion: removes both keys of the threa
 --        "revision-conflict"     the revision, empty if the thread does not exist
 --        "unreadable"            the start of the footer, as in commit.lua; nothing was deleted
 --
--- All three keys are in KEYS, so that a cluster that is moving the slot rejects the whole script (TRYAGAIN).
+-- All keys are in KEYS, so that a cluster that is moving the slot rejects the whole script (TRYAGAIN).
 
 local call, ARGV = redis.call, ARGV
-local MESSAGES, META, DELETED = KEYS[1], KEYS[2], KEYS[3]
+local MESSAGES, META, DELETED, BEFORE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local REMEMBERED_MS = 10000
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
@@ -28,8 +26,9 @@ now = now[1] * 1000 + math.floor(now[2] / 1000)
 local due = now - REMEMBERED_MS
 
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
-local before = call('HMGET', DELETED, deletion, 'at', 'first', 'cursor')
-if before[1] and (tonumber(before[1]) or 0) > due then
+local remembered = call('HMGET', DELETED, deletion, 'first')
+local known = tonumber(remembered[1] or call('HMGET', BEFORE, deletion)[1] or 0)
+if known and known > due then
   return 'repeated '
 end
 local footer = call('LINDEX', MESSAGES, -1)
@@ -49,10 +48,19 @@ if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') th
 end
 
 -- HSET is rejected for lack of memory only as the first write of a script, and removal never is. So removal comes first.
+local exists = call('EXISTS', DELETED) == 1
+if exists and (tonumber(remembered[2] or 0) or 0) <= due then
+  -- What was deleted-before until now has expired: its newest deletion was before the first one of this hash.
+  call('RENAME', DELETED, BEFORE)
+  exists = false
+end
 local at = string.format('%.0f', now)
 local incarnation = stored and string.match(stored, '^%S+%.')
 local moved = {'at', at, deletion, at}
-if incarnation and not before[2] then
+if not exists then
+  moved[5], moved[6] = 'first', at
+end
+if incarnation and not exists then
   -- The hash becomes that of the deleted thread, because copying thousands of operations would block the server.
   -- Commands that are needed later are tried on the missing key, so that a user without a permission changes nothing.
   call('UNLINK', DELETED)
@@ -60,9 +68,8 @@ if incarnation and not before[2] then
   call('PEXPIREAT', DELETED, 0)
   call('RENAME', META, DELETED)
   call('HDEL', DELETED, 'metadata', 'marks', 'cursor')
-  moved[5], moved[6] = 'first', at
-elseif before[2] then
-  local fields = incarnation and call('HGETALL', META) or {}
+elseif incarnation then
+  local fields = call('HGETALL', META)
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
       moved[#moved + 1] = fields[index]
@@ -71,20 +78,6 @@ elseif before[2] then
   end
 end
 call('UNLINK', MESSAGES, META)
-
-if before[2] then
-  -- What is remembered of a thread that is deleted repeatedly must stay bounded.
-${forgetLua}
-  local first = tonumber(before[3]) or 0
-  local cursor = forget(DELETED, before[4] or '0', function(field, value)
-    if string.sub(field, 1, 7) == 'delete:' then
-      return (tonumber(value) or 0) <= due
-    end
-    local time = string.match(value, '^%S+%.%d+ .* (%d+)$')
-    return string.sub(field, 1, 3) == 'op:' and (tonumber(time) or first) <= due
-  end)
-  moved[#moved + 1], moved[#moved + 2] = 'cursor', cursor
-end
 for from = 1, #moved, AT_ONCE do
   call('HSET', DELETED, unpack(moved, from, math.min(from + AT_ONCE - 1, #moved)))
 end
