@@ -43,16 +43,18 @@ if footer then
 elseif not stored and call('EXISTS', META) == 1 then
   return 'unreadable '
 end
+local exists = remembered[2]
+if not exists and call('EXISTS', DELETED) == 1 then
+  return 'unreadable '
+end
 if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
   return 'revision-conflict ' .. (revision or '')
 end
 
--- HSET is rejected for lack of memory only as the first write of a script, and removal never is. So removal comes first.
-local exists = call('EXISTS', DELETED) == 1
-if exists and (tonumber(remembered[2] or 0) or 0) <= due then
+if exists and (tonumber(exists) or 0) <= due then
   -- What was deleted-before until now has expired: its newest deletion was before the first one of this hash.
   call('RENAME', DELETED, BEFORE)
-  exists = false
+  exists = nil
 end
 local at = string.format('%.0f', now)
 local incarnation = stored and string.match(stored, '^%S+%.')
@@ -61,11 +63,14 @@ if not exists then
   moved[5], moved[6] = 'first', at
 end
 if incarnation and not exists then
-  -- The hash becomes that of the deleted thread, because copying thousands of operations would block the server.
-  -- Commands that are needed later are tried on the missing key, so that a user without a permission changes nothing.
+  -- Commands that are needed later are tried on the missing key, so that a user without a permission deletes nothing. And HSET is
+  -- rejected for lack of memory only as the first write of a script, which UNLINK is.
   call('UNLINK', DELETED)
   call('HDEL', DELETED, '')
   call('PEXPIREAT', DELETED, 0)
+  call('HSET', META, unpack(moved))
+  moved = {}
+  -- The hash becomes that of the deleted thread, because copying thousands of operations would block the server.
   call('RENAME', META, DELETED)
   call('HDEL', DELETED, 'metadata', 'marks', 'cursor')
 elseif incarnation then
