@@ -1,4 +1,5 @@
 import type { StoreError, StoreErrorCode } from "./errors.ts";
+import { REPLY_TIMEOUT_MS } from "./network/options.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import type { Revision } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
@@ -91,6 +92,8 @@ export interface CommitRequest {
   readonly createdAt: number;
   /** The thread's `updatedAt` after this commit, in the same form. */
   readonly updatedAt: number;
+  /** See {@link DeleteRequest.sendBefore}. */
+  readonly sendBefore?: number | undefined;
   /** Aborted when no caller waits any more. A driver may ignore it, because store-core stops waiting independently. */
   readonly signal: AbortSignal | undefined;
 }
@@ -180,6 +183,11 @@ export interface DeleteRequest {
   readonly threadId: string;
   readonly operationId: string;
   readonly expectedRevision: Revision | null | undefined;
+  /**
+   * The time of `performance.now()` before which a repeated request must be sent: later the driver may have forgotten the
+   * first one ({@link REPEATED_WITHIN_MS}). Undefined for the first request. For drivers that remember for a time.
+   */
+  readonly sendBefore?: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -293,10 +301,15 @@ export const REMEMBERED_OPERATIONS = 64;
 
 /**
  * The time in milliseconds for which a driver over a network remembers each operation id, beyond the newest 64. During
- * this time a store may repeat a commit whose reply was lost: it retries for 5 seconds, and its last request ends within
- * 4 more.
+ * this time a store may repeat a commit whose reply was lost.
  */
 export const REMEMBERED_MS = 10_000;
+
+/**
+ * The time in milliseconds after the first attempt within which a repeated request must be sent. It arrives within
+ * `REPLY_TIMEOUT_MS` more or not at all, so the driver still remembers the first attempt.
+ */
+export const REPEATED_WITHIN_MS = REMEMBERED_MS - REPLY_TIMEOUT_MS;
 
 /** The revision of commit number `n` (from 1) in `incarnation`. */
 export function formatRevision(incarnation: string, n: number): Revision {

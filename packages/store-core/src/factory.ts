@@ -15,7 +15,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { encodeText, jsonCodec } from "./codec.ts";
 import { copyChecks, copyThread } from "./copy-thread.ts";
 import { digestOf } from "./digest.ts";
-import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
+import { type CommitRequest, type Driver, formatRevision, REPEATED_WITHIN_MS } from "./driver.ts";
 import { revisionConflict } from "./errors.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
@@ -131,8 +131,14 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
       checkThreadId("deleteThread", "threadId", threadId);
       checkOptions("deleteThread", options, deleteChecks);
       const { expectedRevision, signal } = options;
-      const request = { threadId, operationId: randomUUID(), expectedRevision, signal };
-      const { outcome } = await context.request(() => driver.delete(request), signal);
+      const operationId = randomUUID();
+      let sendBefore: number | undefined;
+      const attempt = () => {
+        const request = { threadId, operationId, expectedRevision, sendBefore, signal };
+        sendBefore ??= context.clock.monotonic() + REPEATED_WITHIN_MS;
+        return driver.delete(request);
+      };
+      const { outcome } = await context.request(attempt, signal);
       if (outcome === "revision-conflict") throw revisionConflict();
     },
     async copyThread(from, to, options = {}) {

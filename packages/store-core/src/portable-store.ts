@@ -14,7 +14,7 @@ import {
 import { encodeText } from "./codec.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
-import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
+import { type CommitOutcome, type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "./driver.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
@@ -306,8 +306,9 @@ export class PortableStore<M> implements MessageStore<M> {
     const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
-    const { driver } = this.#context;
+    const { driver, clock } = this.#context;
     let isNewOperation = isOwnId && details.operationId === undefined;
+    let sendBefore: number | undefined;
     const attempt = () => {
       const request: CommitRequest = {
         threadId,
@@ -326,9 +327,11 @@ export class PortableStore<M> implements MessageStore<M> {
         extendsExpiry,
         createdAt: times?.createdAt ?? createdAt,
         updatedAt: times?.updatedAt ?? createdAt,
+        sendBefore,
         signal,
       };
       isNewOperation = false;
+      sendBefore ??= clock.monotonic() + REPEATED_WITHIN_MS;
       return driver.commit(request);
     };
     return await this.#observed("commit", caller, threadId, async (call) => {

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { type CommitRequest, createStores, type Driver, MemoryDriver } from "../src/index.ts";
+import {
+  type CommitRequest,
+  createStores,
+  type DeleteRequest,
+  type Driver,
+  MemoryDriver,
+} from "../src/index.ts";
 
 const hello = { role: "user", content: "hello" } as const;
 
@@ -50,4 +56,29 @@ test("C4 the digest distinguishes changes under a caller's id, and is constant u
   expect(different).not.toBe(first);
   for (const digest of digests.slice(0, 3)) expect(digest).toMatch(/^[\w-]{22}$/);
   expect(own).toEqual(["own", "own"]);
+});
+
+test("C4 a repeated commit or deletion must be sent within 6 seconds of the first attempt", async () => {
+  const driver: Driver = new MemoryDriver();
+  const sent: (CommitRequest | DeleteRequest)[] = [];
+  const losing = <R extends CommitRequest | DeleteRequest, O>(verb: (request: R) => Promise<O>) =>
+    async function lose(request: R): Promise<O> {
+      sent.push(request);
+      const outcome = await verb.call(driver, request);
+      if (sent.length < 3) throw new Error("the reply was lost");
+      return outcome;
+    };
+  driver.commit = losing(driver.commit);
+  driver.delete = losing(driver.delete);
+  driver.classifyError = () => ({ code: "UNAVAILABLE", message: "away", retryable: true });
+  const stores = createStores(driver);
+  for (const write of [() => stores.open("a").addMessages([hello]), () => stores.deleteThread("a")]) {
+    sent.length = 0;
+    const [before] = [performance.now(), await write()];
+    const [first, second, third] = sent.map(({ sendBefore }) => sendBefore);
+    expect(first).toBeUndefined();
+    expect(second).toBeGreaterThanOrEqual(before + 6_000);
+    expect(second).toBeLessThan(before + 7_000);
+    expect(third).toBe(second);
+  }
 });

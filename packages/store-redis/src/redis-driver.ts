@@ -183,7 +183,12 @@ export class RedisDriver implements Driver {
     keys: readonly string[],
     values: readonly string[],
   ): Promise<readonly [outcome: string, detail: string]> {
-    const reply = (await this.#send(request, () => runScript(this.#client, script, keys, values))) as string;
+    const refuseLate = () => assertInTime(request);
+    const run = () => {
+      refuseLate();
+      return runScript(this.#client, script, keys, values, refuseLate);
+    };
+    const reply = (await this.#send(request, run)) as string;
     const space = reply.indexOf(" ");
     const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
     if (outcome === "unreadable") throw unreadable(request.threadId, detail);
@@ -221,6 +226,19 @@ export class RedisDriver implements Driver {
     }
     return withoutArguments(error);
   }
+}
+
+/**
+ * The attempt may have waited for a connection. The server may have forgotten the first attempt when a later one arrives.
+ *
+ * @throws StoreError `UNAVAILABLE`, not retryable.
+ */
+function assertInTime({ sendBefore }: Pick<DeleteRequest, "sendBefore">): void {
+  if (sendBefore === undefined || performance.now() < sendBefore) return;
+  throw new StoreError(
+    "UNAVAILABLE",
+    "redis: the outcome is unknown: the reply was lost, and it is too late to repeat the request; read the thread first",
+  );
 }
 
 /** The arguments of `commit.ts`. */

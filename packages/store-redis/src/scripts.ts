@@ -24,6 +24,7 @@ export const readRangeScript = script(readRangeLua);
  * more round trip. Does not use the client's `defineCommand`, which remembers the connections on which it has sent the text:
  * if a cluster node redirected that command instead of running it, the next commands fail with NOSCRIPT.
  *
+ * @param beforeRepeating called before the text is sent; what it throws is thrown.
  * @returns the values that Redis returned: strings, null, lists.
  */
 export async function runScript(
@@ -31,6 +32,7 @@ export async function runScript(
   { lua, digest }: Script,
   keys: readonly string[],
   values: readonly string[],
+  beforeRepeating?: () => void,
 ): Promise<unknown> {
   // One array instead of one parameter per value: a call with 100,000 parameters overflows the stack.
   const run = (command: string, script: string) =>
@@ -39,6 +41,7 @@ export async function runScript(
     return await run("evalsha", digest);
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+    beforeRepeating?.();
     return await run("eval", lua);
   }
 }

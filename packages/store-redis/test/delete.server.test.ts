@@ -209,6 +209,32 @@ test("C21 outcomes are remembered for 10 seconds, however often the thread is de
   expect(await commit("one")).toMatchObject({ outcome: "committed" });
 });
 
+test("C4 a request is not repeated when the first attempt may be forgotten", async () => {
+  const { client, commit, driver, keys } = open();
+  const late = { sendBefore: performance.now() - 1 };
+  const refusal = { code: "UNAVAILABLE", retryable: false, message: expect.stringContaining("too late") };
+  await expect(commit("one", late)).rejects.toMatchObject(refusal);
+  expect(await client.exists(keys.messages)).toBe(0);
+  await commit("two");
+  const deletion = { threadId: "a", operationId: "delete", expectedRevision: undefined, signal: undefined };
+  await expect(driver.delete({ ...deletion, ...late })).rejects.toMatchObject(refusal);
+  expect(await client.exists(keys.messages)).toBe(1);
+  // Nor is the text of a script sent late, after the server did not know its digest.
+  await client.script("FLUSH");
+  const { call } = client;
+  client.call = async (...sent: unknown[]) => {
+    const reply = Reflect.apply(call, client, sent) as Promise<unknown>;
+    await Promise.allSettled([reply, new Promise((resolve) => setTimeout(resolve, 200))]);
+    return await reply;
+  };
+  await expect(commit("three", { sendBefore: performance.now() + 100 })).rejects.toMatchObject(refusal);
+  client.call = call;
+  expect(await client.llen(keys.messages)).toBe(2);
+  expect(await commit("three", { sendBefore: performance.now() + 1_000 })).toMatchObject({
+    outcome: "committed",
+  });
+});
+
 test("C16 damaged outcomes of a deleted thread are reported, and not copied", async () => {
   const { client, stores, remove, keys } = open();
   await stores.open("a").addMessages([user("a")]);
