@@ -317,8 +317,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "a deletion leaves the metadata",
       "C21",
       "scripts/delete.ts",
-      "call('UNLINK', MESSAGES, META)",
-      "call('UNLINK', MESSAGES)",
+      "call('HDEL', DELETED, 'metadata', 'marks', 'cursor')",
+      "call('HDEL', DELETED, 'marks', 'cursor')",
     ],
     [
       "trimming is off by one",

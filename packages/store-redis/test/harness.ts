@@ -124,9 +124,10 @@ function rawClient(location: ServerLocation): RedisClient {
 function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
   return {
     async dump(threadId) {
-      const { messages, meta } = threadKeys(keyPrefix, threadId);
-      const list = await raw.lrange(messages, 0, -1);
-      return [...list, ...Object.entries(await raw.hgetall(meta)).flat()].join("\n");
+      const { messages, ...hashes } = threadKeys(keyPrefix, threadId);
+      const content = [await raw.lrange(messages, 0, -1)];
+      for (const key of Object.values(hashes)) content.push(Object.entries(await raw.hgetall(key)).flat());
+      return content.flat().join("\n");
     },
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
