@@ -183,11 +183,7 @@ export class RedisDriver implements Driver {
     keys: readonly string[],
     values: readonly string[],
   ): Promise<readonly [outcome: string, detail: string]> {
-    const refuseLate = () => assertInTime(request);
-    const run = () => {
-      refuseLate();
-      return runScript(this.#client, script, keys, values, refuseLate);
-    };
+    const run = () => runScript(this.#client, script, keys, values, () => assertInTime(request));
     const reply = (await this.#send(request, run)) as string;
     const space = reply.indexOf(" ");
     const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
@@ -196,7 +192,7 @@ export class RedisDriver implements Driver {
   }
 
   async #send<T>(
-    { signal }: { readonly signal: AbortSignal | undefined },
+    request: Pick<DeleteRequest, "signal" | "sendBefore">,
     command: () => Promise<T>,
   ): Promise<T> {
     try {
@@ -205,7 +201,8 @@ export class RedisDriver implements Driver {
       if (ready) await ready;
       const granted = this.#handshake.ensure();
       if (granted) await granted;
-      signal?.throwIfAborted();
+      request.signal?.throwIfAborted();
+      assertInTime(request);
       return await command();
     } catch (error) {
       throw this.#afterFailure(error);
