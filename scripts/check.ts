@@ -1,15 +1,14 @@
 /**
- * `node scripts/check.ts test|local|compatibility|fire|all` runs the project's checks and ends with one line: `N passed, N failed`.
+ * `node scripts/check.ts quick|test|deep|ci` runs a plan of checks and ends with one line: `N passed, N failed`.
  *
- * - `test`: builds, prepares the servers, runs every test.
- * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `compatibility`: the suite on older servers, with other clients, and on Node.js 22.13 and 22; the bridges on every backend
- *   and with the newest versions of their frameworks. Takes about ten minutes.
- * - `fire`: the faults, many times each, and `compatibility`. Takes half an hour.
- * - `all`: the style, the types, and `test`.
+ * - `quick`: the tests that need no server: units, and the suite on memory, the record log and SQLite.
+ * - `test`: prepares the servers, and runs `quick` and the tests on servers.
+ * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
+ *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
+ * - `ci`: style, types, `test`, and the parts of `deep` that check what is published: packaging and the site.
  *
- * Every part runs, even after a failure. The end of the output repeats the failures: each failing test with its message, and
- * the last lines of a part that failed for another reason.
+ * CONTRIBUTING.md says what each plan covers. Every part runs, even after a failure. The end of the output repeats the failures, then
+ * the minutes of each part beside its limit.
  */
 import { spawn } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
@@ -23,70 +22,83 @@ const LINES_A_FAILURE = 40;
 interface Part {
   readonly name: string;
   readonly command: readonly [program: string, ...args: string[]];
+  readonly env?: Readonly<Record<string, string>>;
   /** The file of its test results; a part without tests counts as one check. */
   readonly results?: string;
+  /** What the part takes at most on 2 quiet cores. A part that takes longer is reported as grown. */
+  readonly minutes: number;
 }
 
-const serverTests = (name: string, ...args: string[]): Part => ({
-  name,
-  command: ["vitest", "run", "--config", "vitest.servers.config.ts", ...args],
-  results: ".results/servers.json",
-});
+/** Tests by project and file: the projects are those of vitest.config.ts. */
+const tests = (
+  name: string,
+  minutes: number,
+  projects: readonly string[],
+  { files = [], env = {} }: { files?: readonly string[]; env?: Record<string, string> } = {},
+): Part => {
+  const report = name.replaceAll(" ", "-");
+  return {
+    name,
+    minutes,
+    command: ["vitest", "run", ...projects.map((project) => `--project=${project}`), ...files],
+    env: { SCROLLBACK_REPORT: report, ...env },
+    results: `.results/${report}.json`,
+  };
+};
 const suiteOnNode = (version: string, name: string): Part => ({
   name: `suite on Node ${version}`,
+  minutes: 5,
   command: [
     ...(["npx", "--yes", "--package", `node@${version}`] as const),
     ...["vitest", "run", "--config", "vitest.node-22.config.ts"],
   ],
   results: `.results/${name}.json`,
 });
-/** Records the results of the bridges' tests, for the table of frameworks by backends. */
-const frameworks = (...reports: string[]): Part => ({
-  name: "frameworks",
-  command: ["node", "scripts/frameworks.ts", ...reports],
-});
-const frameworkTests = frameworks("packages/bridge-*/.results/unit.json", ".results/servers.json");
-const compatibility: readonly Part[] = [
-  {
-    name: "suite on other servers and clients",
-    command: ["vitest", "run", "--config", "vitest.compatibility.config.ts"],
-    results: ".results/compatibility.json",
-  },
-  frameworks(".results/compatibility.json"),
-  suiteOnNode("22.13.0", "node-22.13"),
-  suiteOnNode("22", "node-22"),
-];
-const lint: Part = { name: "style", command: ["biome", "check", "--error-on-warnings", "."] };
-const build: Part = { name: "build", command: ["turbo", "run", "build", "--output-logs=errors-only"] };
-const types: Part = { name: "types", command: ["turbo", "run", "//#types", "--output-logs=errors-only"] };
-const units: Part = {
-  name: "unit tests",
-  command: ["turbo", "run", "test:unit", "--output-logs=full", "--continue"],
-  results: "{packages/*,conformance-tests,examples,site}/.results/unit.json",
-};
-const servers: Part = {
+const servers = (minutes: number, ...names: string[]): Part => ({
   name: "servers",
-  command: ["node", "conformance-tests/servers/prepare.ts"],
+  minutes,
+  command: ["node", "conformance-tests/servers/prepare.ts", ...names],
+});
+const lint: Part = { name: "style", minutes: 0.5, command: ["biome", "check", "--error-on-warnings", "."] };
+const build: Part = {
+  name: "build",
+  minutes: 1,
+  command: ["turbo", "run", "build", "--output-logs=errors-only"],
 };
+const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
+const units = tests("unit tests", 2, ["unit"]);
+const onServers = tests("tests on servers", 8, ["server"]);
 
-/** A complete run measures the faults and the matrix anew. The pages that show them must follow, for the next run checks them. */
-const pages: Part = { name: "pages", command: ["node", "scripts/pages.ts"] };
-
-const plans: Record<string, readonly Part[]> = {
-  test: [build, units, servers, serverTests("tests on servers"), frameworkTests, pages],
-  local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
-  compatibility: [build, servers, ...compatibility, pages],
-  fire: [
-    build,
-    servers,
-    serverTests("faults and histories", "under-fire", "failover", "history", "conformance"),
-    ...compatibility,
-    pages,
+/** Parts of one stage run side by side; the next stage begins when they have ended. */
+type Plan = readonly (readonly Part[])[];
+const test: Plan = [
+  [servers(7, "redis", "mongodb", "dynamodb", "postgres", "chromium"), units],
+  [build],
+  [onServers],
+];
+const plans: Record<string, Plan> = {
+  quick: [[units]],
+  test,
+  ci: [[lint], [types], ...test, [tests("packaging and site", 6, ["deep"], { files: ["test/", "site/"] })]],
+  deep: [
+    [servers(7), build],
+    [tests("all tests", 90, ["unit", "server", "deep"], { env: { SCROLLBACK_DEEP: "1" } })],
+    [suiteOnNode("22.13.0", "node-22.13")],
+    [suiteOnNode("22", "node-22")],
+    [
+      {
+        name: "frameworks",
+        minutes: 0.1,
+        command: ["node", "scripts/frameworks.ts", ".results/all-tests.json"],
+      },
+    ],
+    [{ name: "pages", minutes: 0.1, command: ["node", "scripts/pages.ts"] }],
   ],
-  all: [lint, build, types, units, servers, serverTests("tests on servers"), frameworkTests, pages],
 };
 
 interface Outcome {
+  readonly part: Part;
+  readonly seconds: number;
   readonly isGood: boolean;
   /** The details to print if the part failed. */
   readonly told: readonly string[];
@@ -118,6 +130,7 @@ async function run(part: Part): Promise<Outcome> {
       ...process.env,
       PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
       TURBO_TELEMETRY_DISABLED: "1",
+      ...part.env,
       FORCE_COLOR: process.stdout.isTTY ? "1" : "0",
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -133,8 +146,9 @@ async function run(part: Part): Promise<Outcome> {
     child.on("error", reject);
     child.on("close", resolve);
   });
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  console.log(`\n== ${part.name}: ${code === 0 ? "done" : `failed (exit code ${code})`} in ${seconds} s\n`);
+  const seconds = (performance.now() - start) / 1000;
+  const end = code === 0 ? "done" : `failed (exit code ${code})`;
+  console.log(`\n== ${part.name}: ${end} in ${seconds.toFixed(1)} s\n`);
   const counts = part.results === undefined ? { passed: 0, failed: 0, skipped: 0 } : countTests(part);
   // A part that fails without a failing test, or that ran no test, counts as one failure.
   const isMissing = part.results !== undefined && counts.passed + counts.failed === 0;
@@ -142,7 +156,7 @@ async function run(part: Part): Promise<Outcome> {
   const failed = isGood ? 0 : Math.max(1, counts.failed);
   const failures = failuresOf(part);
   const told = failures.length > 0 ? failures : [lastLines(output)];
-  return { isGood, told: [`== what failed: ${part.name}`, ...told], ...counts, failed };
+  return { part, seconds, isGood, told: [`== what failed: ${part.name}`, ...told], ...counts, failed };
 }
 
 function resultFiles({ results }: Part): string[] {
@@ -183,8 +197,12 @@ if (!plan) {
   process.exit(2);
 }
 const outcomes: Outcome[] = [];
-for (const part of plan) outcomes.push(await run(part));
+for (const stage of plan) outcomes.push(...(await Promise.all(stage.map(run))));
 for (const { told } of outcomes.filter((outcome) => !outcome.isGood)) console.log(`${told.join("\n\n")}\n`);
+for (const { part, seconds } of outcomes) {
+  const grown = seconds / 60 > part.minutes ? ` (grown: its limit is ${part.minutes})` : "";
+  console.log(`${(seconds / 60).toFixed(1).padStart(6)} minutes  ${part.name}${grown}`);
+}
 const sum = (count: "passed" | "failed" | "skipped") =>
   outcomes.reduce((total, outcome) => total + outcome[count], 0);
 const skipped = sum("skipped");

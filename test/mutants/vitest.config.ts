@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
+import { fromSource } from "../../vitest.source.ts";
 import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -28,12 +29,7 @@ export default defineConfig({
     reporters: ["json"],
     projects: sourceMutants.map((mutant) => ({
       plugins: [mutate(mutant)],
-      resolve: {
-        alias: {
-          "@scrollback/store-core": join(root, "packages/store-core/src/index.ts"),
-          "@scrollback/conformance": join(root, "conformance-tests/src/index.ts"),
-        },
-      },
+      ...fromSource,
       test: {
         name: titleOf(mutant),
         root: import.meta.dirname,

@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { fromSource } from "../../../vitest.source.ts";
 
 /** The tests of a record log's verbs on broken logs. log-mutants.test.ts runs them and expects each log to fail. */
 export default defineConfig({
+  ...fromSource,
   test: {
     root: import.meta.dirname,
     include: ["*.fixture.ts"],

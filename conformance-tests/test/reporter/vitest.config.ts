@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
 import { MatrixReporter } from "../../src/reporter.ts";
+import { fromSource } from "../../../vitest.source.ts";
 
 export default defineConfig({
+  ...fromSource,
   test: {
     root: import.meta.dirname,
     include: ["*.fixture.ts"],

@@ -1,0 +1,55 @@
+import { defineConfig } from "vitest/config";
+import { MatrixReporter } from "./conformance-tests/src/reporter.ts";
+import { fromSource, processesFromSource } from "./vitest.source.ts";
+
+/**
+ * The tests of the repository, read from the sources: no test needs a build. A file's name says what it needs and which plan runs it:
+ *
+ * - `*.test.ts`: no server. Every plan.
+ * - `*.server.test.ts`: a server, a browser, or time. `npm test` and the deep plan.
+ * - `*.deep.test.ts`: the deep plan only.
+ *
+ * `scripts/check.ts` names its reports in `SCROLLBACK_REPORT`; other runs write none.
+ */
+const report = process.env.SCROLLBACK_REPORT;
+
+const ignored = ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"];
+const project = (name: string, include: string[], exclude: string[], limits: object) => ({
+  ...fromSource,
+  test: {
+    name,
+    include,
+    exclude: [...ignored, ...exclude],
+    ...processesFromSource,
+    // A second, the default, is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
+    ...limits,
+  },
+});
+
+export default defineConfig({
+  test: {
+    globalSetup: "conformance-tests/servers/global-setup.ts",
+    maxWorkers: 2,
+    projects: [
+      project("unit", ["**/*.test.ts"], ["**/*.{server,deep}.test.ts"], {
+        // Property tests take their time on a busy machine.
+        testTimeout: 60_000,
+        hookTimeout: 60_000,
+      }),
+      project("server", ["**/*.server.test.ts"], [], { testTimeout: 180_000, hookTimeout: 300_000 }),
+      project("deep", ["**/*.deep.test.ts"], [], { testTimeout: 180_000, hookTimeout: 300_000 }),
+    ],
+    reporters:
+      report === undefined
+        ? ["default"]
+        : [
+            "default",
+            ["json", { outputFile: `.results/${report}.json` }],
+            new MatrixReporter({
+              file: "docs/generated/matrix.md",
+              faultsFile: "docs/generated/faults-measured.md",
+            }),
+          ],
+  },
+});
