@@ -9,7 +9,8 @@ import { fromSource, processesFromSource } from "./vitest.source.ts";
  * - `*.server.test.ts`: a server, a browser, or time. `npm test` and the deep plan.
  * - `*.deep.test.ts`: the deep plan only.
  *
- * `scripts/check.ts` names its reports in `SCROLLBACK_REPORT`; other runs write none.
+ * `scripts/check.ts` names its reports in `SCROLLBACK_REPORT`, and the pages that a deep run writes in `SCROLLBACK_MATRIX`; other
+ * runs write none.
  */
 const report = process.env.SCROLLBACK_REPORT;
 
@@ -46,10 +47,7 @@ export default defineConfig({
         : [
             "default",
             ["json", { outputFile: `.results/${report}.json` }],
-            new MatrixReporter({
-              file: "docs/generated/matrix.md",
-              faultsFile: "docs/generated/faults-measured.md",
-            }),
+            new MatrixReporter(JSON.parse(process.env.SCROLLBACK_MATRIX ?? "{}")),
           ],
   },
 });

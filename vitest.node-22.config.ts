@@ -2,7 +2,7 @@ import { MatrixReporter } from "@scrollback/conformance/reporter";
 import { defineConfig } from "vitest/config";
 
 const { node } = process.versions;
-if (!node.startsWith("22.")) throw new Error(`this is Node ${node}; run: npm run test:compatibility`);
+if (!node.startsWith("22.")) throw new Error(`this is Node ${node}; run: npm run test:deep`);
 /** The oldest Node that the packages take, else whichever is the newest Node 22. */
 const isOldest = node === "22.13.0";
 const name = isOldest ? "node-22.13" : "node-22";

@@ -69,6 +69,9 @@ const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "
 const units = tests("unit tests", 2, ["unit"]);
 const onServers = tests("tests on servers", 8, ["server"]);
 
+/** More rounds, steps, writers and time. */
+const DEEP = { SCROLLBACK_DEEP: "1" };
+
 /** Parts of one stage run side by side; the next stage begins when they have ended. */
 type Plan = readonly (readonly Part[])[];
 const test: Plan = [
@@ -82,14 +85,29 @@ const plans: Record<string, Plan> = {
   ci: [[lint], [types], ...test, [tests("packaging and site", 6, ["deep"], { files: ["test/", "site/"] })]],
   deep: [
     [servers(7), build],
-    [tests("all tests", 90, ["unit", "server", "deep"], { env: { SCROLLBACK_DEEP: "1" } })],
+    [
+      tests("all tests", 25, ["unit", "server"], {
+        env: {
+          ...DEEP,
+          SCROLLBACK_MATRIX: JSON.stringify({
+            file: "docs/generated/matrix.md",
+            faultsFile: "docs/generated/faults-measured.md",
+          }),
+        },
+      }),
+    ],
+    [
+      tests("deep tests", 60, ["deep"], {
+        env: { ...DEEP, SCROLLBACK_MATRIX: JSON.stringify({ file: "docs/generated/matrix-servers.md" }) },
+      }),
+    ],
     [suiteOnNode("22.13.0", "node-22.13")],
     [suiteOnNode("22", "node-22")],
     [
       {
         name: "frameworks",
         minutes: 0.1,
-        command: ["node", "scripts/frameworks.ts", ".results/all-tests.json"],
+        command: ["node", "scripts/frameworks.ts", ".results/all-tests.json", ".results/deep-tests.json"],
       },
     ],
     [{ name: "pages", minutes: 0.1, command: ["node", "scripts/pages.ts"] }],

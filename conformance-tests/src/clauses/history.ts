@@ -6,9 +6,9 @@ import type { Clause } from "../clause.ts";
 import { explain } from "../observed/explain.ts";
 import { observeRun } from "../observed/run.ts";
 
-/** The duration of a run; long with `SCROLLBACK_FIRE=1`. */
+/** The duration of a run; long with `SCROLLBACK_DEEP=1`. */
 const SECONDS = Number(
-  process.env.CONFORMANCE_HISTORY_SECONDS ?? (process.env.SCROLLBACK_FIRE === "1" ? 60 : 15),
+  process.env.CONFORMANCE_HISTORY_SECONDS ?? (process.env.SCROLLBACK_DEEP === "1" ? 60 : 5),
 );
 
 export const history: Clause = {

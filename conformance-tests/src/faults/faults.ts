@@ -24,7 +24,7 @@ export interface FaultScene {
   readonly backend: Backend;
   /** Absent for a backend without a server. */
   readonly server: ServerControl | undefined;
-  /** The number of repetitions: `few` in a usual run, `many` with `SCROLLBACK_FIRE=1`. */
+  /** The number of repetitions: `few` in a usual run, `many` with `SCROLLBACK_DEEP=1`. */
   rounds(few: number, many: number): number;
   /** Skips the test, with the reason. */
   skip(reason: string): never;

@@ -26,12 +26,12 @@ export interface FaultOptions extends ConformanceOptions {
   readonly faults?: Readonly<Record<string, Fault>>;
 }
 
-const TEST_TIMEOUT_MS = process.env.SCROLLBACK_FIRE === "1" ? 1_200_000 : 120_000;
+const TEST_TIMEOUT_MS = process.env.SCROLLBACK_DEEP === "1" ? 1_200_000 : 120_000;
 const HARNESS_TIMEOUT_MS = 180_000;
 
 /**
  * Declares a test for each fault, on one backend: breaks connections, servers and clients while others write and read, and
- * checks the promises. Every cell of the table has a figure. With the environment variable `SCROLLBACK_FIRE=1` the run is
+ * checks the promises. Every cell of the table has a figure. With the environment variable `SCROLLBACK_DEEP=1` the run is
  * long: 200 killed clients, hundreds of cut connections.
  *
  * @example
@@ -63,7 +63,7 @@ export function runFaults({ name, createHarness, server, faults = {} }: FaultOpt
   });
 }
 
-const rounds = (few: number, many: number): number => (process.env.SCROLLBACK_FIRE === "1" ? many : few);
+const rounds = (few: number, many: number): number => (process.env.SCROLLBACK_DEEP === "1" ? many : few);
 
 function openSockets(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === "TCPSocketWrap").length;

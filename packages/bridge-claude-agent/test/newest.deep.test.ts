@@ -6,6 +6,6 @@ declareNewestTest({
   directory: join(import.meta.dirname, ".."),
   framework,
   packages: ["@anthropic-ai/claude-agent-sdk"],
-  files: ["test/sdk.server.test.ts", "test/backends.compatibility.ts"],
+  files: ["test/sdk.server.test.ts", "test/backends.deep.test.ts"],
   variable: "SCROLLBACK_CLAUDE_AGENT_SDK",
 });

@@ -6,5 +6,5 @@ declareNewestTest({
   directory: join(import.meta.dirname, ".."),
   framework,
   packages: ["@genkit-ai/ai", "@genkit-ai/core"],
-  files: ["test/!(*.server|costs).test.ts", "test/backends.compatibility.ts"],
+  files: ["test/!(*.server|*.deep|costs).test.ts", "test/backends.deep.test.ts"],
 });

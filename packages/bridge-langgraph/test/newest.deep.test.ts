@@ -11,5 +11,5 @@ declareNewestTest({
     "@langchain/core",
     "@langchain/langgraph-checkpoint-validation",
   ],
-  files: ["test/!(*.server|costs).test.ts", "test/backends.compatibility.ts"],
+  files: ["test/!(*.server|*.deep|costs).test.ts", "test/backends.deep.test.ts"],
 });
