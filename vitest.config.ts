@@ -34,6 +34,8 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project("unit", ["**/*.test.ts"], ["**/*.{server,deep}.test.ts"], {
+        // A worker of its own for each file would cost half a second a file.
+        isolate: false,
         // Property tests take their time on a busy machine.
         testTimeout: 60_000,
         hookTimeout: 60_000,

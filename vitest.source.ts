@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { ViteUserConfig } from "vitest/config";
 
 /** The packages' `exports` lead to their sources under this condition. */
@@ -14,6 +15,8 @@ export const fromSource = {
 export const processesFromSource = {
   execArgv,
   env: {
+    // A process that a test starts would strip the types of a hundred modules again.
+    NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile"),
     NODE_OPTIONS: [...new Set([...(process.env.NODE_OPTIONS ?? "").split(" "), ...execArgv])]
       .join(" ")
       .trim(),

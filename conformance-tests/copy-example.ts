@@ -11,7 +11,12 @@ const postgres = "packages/store-postgres";
 const examples = {
   files: {
     folder: "examples",
-    paths: ["file-record-log.ts", "sweep-files.ts", "test/file-harness.ts", "test/conformance-file.test.ts"],
+    paths: [
+      "file-record-log.ts",
+      "sweep-files.ts",
+      "test/file-harness.ts",
+      "test/conformance-file.deep.test.ts",
+    ],
   },
   postgres: {
     folder: postgres,
@@ -21,10 +26,10 @@ const examples = {
       "test/queries.ts",
       "test/table.ts",
       "test/harness.ts",
-      "test/conformance.test.ts",
-      "test/record-log.server.test.ts",
-      "test/faults.server.test.ts",
-      "test/under-fire.server.test.ts",
+      "test/conformance.server.test.ts",
+      "test/record-log.deep.test.ts",
+      "test/faults.deep.test.ts",
+      "test/under-fire.deep.test.ts",
     ],
   },
 };

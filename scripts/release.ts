@@ -67,12 +67,21 @@ export function problemsOf(
   return problems;
 }
 
-async function pack({ folder }: ReleasePackage, target: string): Promise<string> {
-  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", target], {
-    cwd: join(root, folder),
+/** Packs the packages with one run of npm. Returns their tarballs, by name. */
+async function pack(packages: readonly ReleasePackage[], target: string): Promise<Map<string, string>> {
+  const folders = packages.map(({ folder }) => `./${folder}`);
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", target, ...folders], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
   });
-  const [result] = Object.values(JSON.parse(stdout)) as [{ filename: string }];
-  return join(target, result.filename);
+  const results = Object.values(JSON.parse(stdout)) as { name: string; filename: string }[];
+  return new Map(results.map(({ name, filename }) => [name, join(target, filename)]));
+}
+
+function tarballOf({ name }: ReleasePackage, tarballs: ReadonlyMap<string, string>): string {
+  const tarball = tarballs.get(name);
+  if (tarball === undefined) throw new Error(`npm did not pack ${name}`);
+  return tarball;
 }
 
 async function isPublished({ name, version }: ReleasePackage): Promise<boolean> {
@@ -89,23 +98,22 @@ async function release(isDryRun: boolean, tag: string | undefined): Promise<void
   if (problems.length > 0) throw new Error(problems.join("\n"));
   const folder = await mkdtemp(join(tmpdir(), "scrollback-release-"));
   try {
-    const packed: { one: ReleasePackage; tarball: string }[] = [];
+    const tarballs = await pack(packages, folder);
     for (const one of packages) {
-      const tarball = await pack(one, folder);
+      const tarball = tarballOf(one, tarballs);
       await Promise.all([
         run(bin("publint"), ["run", tarball, "--strict"]),
         run(bin("attw"), [tarball, "--profile", "esm-only", "--no-emoji"]),
       ]);
-      packed.push({ one, tarball });
       console.log(`checked ${one.name}@${one.version}`);
     }
-    for (const { one, tarball } of packed) {
+    for (const one of packages) {
       if (await isPublished(one)) {
         console.log(`${one.name}@${one.version} is published`);
         continue;
       }
       const mode = isDryRun ? ["--dry-run"] : [];
-      await run("npm", ["publish", tarball, "--provenance", "--access", "public", ...mode]);
+      await run("npm", ["publish", tarballOf(one, tarballs), "--provenance", "--access", "public", ...mode]);
       console.log(`${isDryRun ? "would publish" : "published"} ${one.name}@${one.version}`);
     }
   } finally {

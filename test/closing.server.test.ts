@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { TcpProxy } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { expect, onTestFinished, test } from "vitest";
 
 const program = new URL("closing/program.ts", import.meta.url);
@@ -12,7 +12,7 @@ test.each([
   ["postgres", 5432, (url: string) => url],
   ["dynamodb", 8000, (url: string) => `dynamodb://closing?region=eu-central-1&endpoint=${url}`],
 ] as const)("a process ends after close() although its %s hangs", async (name, port, urlOf) => {
-  await using server = await startServer(name);
+  const server = await sharedServer(name);
   const proxy = new TcpProxy();
   onTestFinished(() => proxy.close());
   const url = urlOf(await proxy.forwardUrl(server.url, port));

@@ -1,11 +1,15 @@
 import { existsSync } from "node:fs";
-import { alone } from "./lock.ts";
-import { canInstall, installPrograms, say } from "./programs.ts";
+import type { Packages } from "./programs.ts";
 
 const DEBIAN_PATH = "/usr/bin/chromium";
 
 /** The name of the browser for `prepare.ts`. */
 export const BROWSER = "chromium";
+
+/** What to install for {@link findBrowser}. */
+export function browserPrograms(): Packages {
+  return process.env.CHROMIUM === undefined ? { chromium: "chromium" } : {};
+}
 
 /**
  * The path of the Chromium that the tests use: the value of `CHROMIUM`, otherwise Debian's. Throws an error with
@@ -20,11 +24,4 @@ export function findBrowser(): string {
   - give the path of a Chromium or Chrome: CHROMIUM=…;
   - run node conformance-tests/servers/prepare.ts ${BROWSER} as root on Debian, which installs it.`,
   );
-}
-
-/** Installs Debian's Chromium if there is none and packages can be installed. */
-export async function prepareBrowser(): Promise<void> {
-  if (process.env.CHROMIUM === undefined && canInstall())
-    await alone(() => installPrograms({ chromium: "chromium" }));
-  say(`${BROWSER} is ${findBrowser()}`);
 }

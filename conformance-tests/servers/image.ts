@@ -12,29 +12,28 @@ import { variableOf } from "./variables.ts";
 export async function findImage(definition: ServerDefinition): Promise<string> {
   const engine = await findEngine();
   if (engine === undefined) throw noServer(definition, "no Docker engine answers");
-  const found = await searchImage(engine, definition);
-  if ("refusal" in found) {
-    throw noServer(definition, `the Docker engine cannot pull ${definition.image}: ${found.refusal}`);
-  }
-  return found.image;
+  const found = await findPresentImage(engine, definition);
+  if (found !== undefined) return found;
+  const refusal = await pull(engine, definition.image);
+  if (refusal === undefined) return definition.image;
+  throw noServer(definition, `the Docker engine cannot pull ${definition.image}: ${refusal}`);
 }
 
-/** The same on an engine. Returns the reason if no image is available. */
-export async function searchImage(
+/** The same without pulling: undefined if the engine has no image for the server. */
+export async function findPresentImage(
   engine: ContainerRuntimeClient,
   definition: ServerDefinition,
-): Promise<{ image: string } | { refusal: string }> {
+): Promise<string | undefined> {
   const named = process.env[variableOf(definition.name, "IMAGE")];
-  if (named !== undefined) return { image: named };
-  if (await hasImage(engine, definition.image)) return { image: definition.image };
+  if (named !== undefined) return named;
+  if (await hasImage(engine, definition.image)) return definition.image;
   const standIn = await standInTag(definition);
   if (await hasImage(engine, standIn)) {
     // Then Testcontainers' own cleaner cannot be pulled either; cleanup.ts replaces it.
     process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
-    return { image: standIn };
+    return standIn;
   }
-  const refusal = await pull(engine, definition.image);
-  return refusal === undefined ? { image: definition.image } : { refusal };
+  return undefined;
 }
 
 export async function hasImage(engine: ContainerRuntimeClient, image: string): Promise<boolean> {
@@ -42,7 +41,7 @@ export async function hasImage(engine: ContainerRuntimeClient, image: string): P
 }
 
 /** Pulls an image; returns the reason if that fails. */
-async function pull(engine: ContainerRuntimeClient, image: string): Promise<string | undefined> {
+export async function pull(engine: ContainerRuntimeClient, image: string): Promise<string | undefined> {
   try {
     await engine.image.pull(ImageName.fromString(image));
   } catch (error) {

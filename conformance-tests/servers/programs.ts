@@ -17,6 +17,17 @@ export function say(text: string): void {
   console.error(`servers: ${text}`);
 }
 
+/** Runs a step of the preparation and prints its beginning and its seconds. Steps run side by side. */
+export async function step<T>(text: string, work: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  say(text);
+  try {
+    return await work();
+  } finally {
+    say(`${text}: ended after ${((performance.now() - start) / 1_000).toFixed(1)} s`);
+  }
+}
+
 /** Runs a program to its end. Rejects with the end of its output when it fails. */
 export async function run(program: string, args: readonly string[]): Promise<string> {
   try {
@@ -33,14 +44,33 @@ export function canInstall(): boolean {
   return process.getuid?.() === 0 && hasProgram("apt-get");
 }
 
-/** Installs the Debian packages of missing programs, given as a record from program to package. */
-export async function installPrograms(packages: Readonly<Record<string, string>>): Promise<void> {
-  const missing = Object.keys(packages).filter((program) => !hasProgram(program));
+/** Programs, and the Debian package of each. */
+export type Packages = Readonly<Record<string, string>>;
+
+let updated: Promise<string> | undefined;
+let installed: Promise<void> = Promise.resolve();
+
+/** Installs the Debian packages of missing programs. Calls that install something wait for each other, because apt-get does not. */
+export async function installPrograms(packages: Packages): Promise<void> {
+  if (missingOf(packages).length === 0) return;
+  const installing = installed.then(() => install(packages));
+  installed = installing.catch(() => undefined);
+  await installing;
+}
+
+function missingOf(packages: Packages): string[] {
+  return Object.keys(packages).filter((program) => !hasProgram(program));
+}
+
+async function install(packages: Packages): Promise<void> {
+  const missing = missingOf(packages);
   if (missing.length === 0) return;
   const wanted = [...new Set(missing.map((program) => packages[program] ?? program))];
-  say(`installing ${wanted.join(", ")}`);
-  await run("apt-get", ["update"]);
-  await run("apt-get", ["install", "--yes", "--no-install-recommends", ...wanted]);
+  await step(`installing ${wanted.join(", ")}`, async () => {
+    updated ??= run("apt-get", ["update"]);
+    await updated;
+    await run("apt-get", ["install", "--yes", "--no-install-recommends", ...wanted]);
+  });
 }
 
 export function hasProgram(program: string): boolean {

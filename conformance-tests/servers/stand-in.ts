@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ServerDefinition, StandIn } from "./definition.ts";
-import { installPrograms, run, say } from "./programs.ts";
+import { findEngine, startEngine } from "./engine.ts";
+import { installPrograms, type Packages, run, step } from "./programs.ts";
 
 const repository = "scrollback-stand-in";
 
@@ -15,6 +16,12 @@ const baseFiles: Readonly<Record<string, string>> = {
   "etc/apt/apt.conf.d/90scrollback": 'Acquire::Check-Valid-Until "false";\nAcquire::Retries "3";\n',
 };
 
+/** More files of every base image, which change how long a build takes, not its result, and so no image's name. */
+const quickFiles: Readonly<Record<string, string>> = {
+  "etc/apt/apt.conf.d/91scrollback": 'Acquire::Languages "none";\n',
+  "etc/dpkg/dpkg.cfg.d/scrollback": "force-unsafe-io\n",
+};
+
 /** The name of the stand-in image, which changes with each of its inputs. */
 export async function standInTag({ name, standIn }: ServerDefinition): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([standIn.suite, baseFiles]));
@@ -24,19 +31,33 @@ export async function standInTag({ name, standIn }: ServerDefinition): Promise<s
   return `${repository}/${name}:${hash.digest("hex").slice(0, 12)}`;
 }
 
-/** Builds the stand-in image from packages, and its base image if that is missing. Requires root. */
+/** What to install for {@link buildStandIn}, in addition to an engine and the programs of the definition. */
+export const basePrograms: Packages = { debootstrap: "debootstrap" };
+
+/**
+ * Builds the stand-in image from packages, and its base image if that is missing. Requires root. What needs no engine begins before
+ * one runs.
+ */
 export async function buildStandIn(definition: ServerDefinition): Promise<void> {
-  const { name, standIn } = definition;
-  const base = await prepareBase(standIn.suite);
+  const { name, image, standIn } = definition;
+  const base = prepareBase(standIn.suite);
   await withFolder(async (folder) => {
     await cp(contextOf(name), folder, { recursive: true });
     if (standIn.download !== undefined) {
-      say(`downloading what ${name} is made of`);
-      await standIn.download(folder);
+      await installPrograms(standIn.programs ?? {});
+      await step(`downloading what ${name} is made of`, async () => standIn.download?.(folder));
     }
-    say(`building a stand-in for ${definition.image} from packages`);
-    const tag = await standInTag(definition);
-    await run("docker", ["build", "--network", "host", "--build-arg", `BASE=${base}`, "--tag", tag, folder]);
+    const args = [
+      "--network",
+      "host",
+      "--build-arg",
+      `BASE=${await base}`,
+      "--tag",
+      await standInTag(definition),
+    ];
+    await step(`building a stand-in for ${image} from packages`, () =>
+      run("docker", ["build", ...args, folder]),
+    );
   });
 }
 
@@ -47,32 +68,46 @@ function contextOf(name: string): string {
   return join(root, "servers", name, "image");
 }
 
-async function prepareBase(suite: StandIn["suite"]): Promise<string> {
+const bases = new Map<string, Promise<string>>();
+
+/** The base image of a suite, built once for all servers. */
+function prepareBase(suite: StandIn["suite"]): Promise<string> {
+  const begun = bases.get(suite) ?? buildBase(suite);
+  bases.set(suite, begun);
+  // Its callers await it later, beside their downloads.
+  begun.catch(() => undefined);
+  return begun;
+}
+
+async function buildBase(suite: StandIn["suite"]): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(baseFiles)).digest("hex");
   const tag = `${repository}/debian-${suite}:${hash.slice(0, 12)}`;
-  if ((await run("docker", ["images", "--quiet", tag])) !== "") return tag;
-  await installPrograms({ debootstrap: "debootstrap" });
-  say(`building a base image of Debian ${suite}`);
-  await withFolder(async (folder) => {
-    const root = join(folder, "root");
-    const script = "/usr/share/debootstrap/scripts/sid";
-    await run("debootstrap", ["--variant=minbase", suite, root, "", script]);
-    for (const [path, content] of Object.entries(baseFiles)) {
-      await mkdir(dirname(join(root, path)), { recursive: true });
-      await writeFile(join(root, path), content);
-    }
-    await chmod(join(root, "usr/sbin/policy-rc.d"), 0o755);
-    const archive = join(folder, "root.tar");
-    const unused = [
-      "var/cache/apt/*",
-      "var/lib/apt/lists/*",
-      "usr/share/doc/*",
-      "usr/share/locale/*",
-      "usr/share/man/*",
-    ];
-    await run("tar", ["-C", root, ...unused.map((path) => `--exclude=./${path}`), "-cf", archive, "."]);
-    await run("docker", ["import", archive, tag]);
-  });
+  if ((await findEngine()) !== undefined && (await run("docker", ["images", "--quiet", tag])) !== "")
+    return tag;
+  await installPrograms(basePrograms);
+  await withFolder((folder) =>
+    step(`building a base image of Debian ${suite}`, async () => {
+      const root = join(folder, "root");
+      const script = "/usr/share/debootstrap/scripts/sid";
+      await run("debootstrap", ["--variant=minbase", suite, root, "", script]);
+      for (const [path, content] of Object.entries({ ...baseFiles, ...quickFiles })) {
+        await mkdir(dirname(join(root, path)), { recursive: true });
+        await writeFile(join(root, path), content);
+      }
+      await chmod(join(root, "usr/sbin/policy-rc.d"), 0o755);
+      const archive = join(folder, "root.tar");
+      const unused = [
+        "var/cache/apt/*",
+        "var/lib/apt/lists/*",
+        "usr/share/doc/*",
+        "usr/share/locale/*",
+        "usr/share/man/*",
+      ];
+      await run("tar", ["-C", root, ...unused.map((path) => `--exclude=./${path}`), "-cf", archive, "."]);
+      await startEngine();
+      await run("docker", ["import", archive, tag]);
+    }),
+  );
   return tag;
 }
 

@@ -2,17 +2,14 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { alone } from "./lock.ts";
-import { canInstall, hasProgram, installPrograms, run } from "./programs.ts";
+import { type Packages, run } from "./programs.ts";
 
 /** The paths of a server's certificate and key inside its container. */
 export const certificatePath = "/tls/certificate.pem";
 export const keyPath = "/tls/key.pem";
 
-/** Installs the program that {@link makeCertificate} needs, if it is missing and packages can be installed. */
-export async function prepareTls(): Promise<void> {
-  if (!hasProgram("openssl") && canInstall()) await alone(() => installPrograms({ openssl: "openssl" }));
-}
+/** What to install for {@link makeCertificate}. */
+export const tlsPrograms: Packages = { openssl: "openssl" };
 
 /**
  * A new self-signed certificate for `host` and this machine's names, valid for a day, and its key. Both are PEM.

@@ -1,12 +1,24 @@
 import type { Backend } from "./backend.ts";
 
 /** Declares one test of a clause. The clause's name precedes the title. */
-export type DeclareTest = (title: string, run: (backend: Backend) => Promise<void>) => void;
+export type DeclareTest = (
+  title: string,
+  run: (backend: Backend) => Promise<void>,
+  options?: TestOptions,
+) => void;
+
+export interface TestOptions {
+  /**
+   * Whether the test runs beside all other such tests of the suite, because it mostly waits. Such a test must not count requests
+   * or break the network. Default: that of the clause.
+   */
+  readonly concurrent?: boolean;
+}
 
 /** One promise of the protocol, as tests. */
 export interface Clause {
   readonly title: string;
-  /** Whether the tests run in parallel, because they mostly wait. Such tests must not count requests or break the network. */
+  /** The default of {@link TestOptions.concurrent}. Default: false. */
   readonly concurrent?: boolean;
   /** The time limit of a test in milliseconds. Default: one minute. */
   readonly timeoutMs?: number;

@@ -2,7 +2,7 @@
  * The times to live that a test tries. Tolerance: a thread must be gone 250 ms after its expiry, for clocks with coarse ticks;
  * longer stalls do no harm there. Expectations before the expiry use `inTime`. The tests wait in parallel.
  */
-export const TTLS_MS = [1_200, 3_600, 10_800];
+export const TTLS_MS = [800, 2_700, 10_800];
 export const AFTER_MS = 250;
 
 /** A call ended when its thread may have expired, so its outcome proves nothing. */

@@ -31,7 +31,9 @@ const HARNESS_TIMEOUT_MS = 180_000;
  */
 export function runConformance(options: ConformanceOptions): void {
   describe(options.name, () => {
-    for (const [id, clause] of Object.entries(clauses)) declareClause(id, clause, options);
+    // Adjacent groups of concurrent tests run side by side.
+    for (const concurrent of [false, true])
+      for (const [id, clause] of Object.entries(clauses)) declareGroup(id, clause, concurrent, options);
   });
 }
 
@@ -46,10 +48,24 @@ export function runHistory(options: ConformanceOptions): void {
   describe(options.name, () => declareClause("History", history, options));
 }
 
-/** Declares the tests of one clause, with a separate harness. */
-export function declareClause(id: string, clause: Clause, { name, createHarness }: ConformanceOptions): void {
-  const { timeoutMs: timeout = TEST_TIMEOUT_MS, concurrent = false } = clause;
-  const options = { timeout, concurrent };
+/** Declares the tests of one clause. */
+export function declareClause(id: string, clause: Clause, options: ConformanceOptions): void {
+  for (const concurrent of [false, true]) declareGroup(id, clause, concurrent, options);
+}
+
+/** Declares the tests of one clause that are concurrent, or those that are not, with a separate harness. */
+function declareGroup(
+  id: string,
+  clause: Clause,
+  concurrent: boolean,
+  { name, createHarness }: ConformanceOptions,
+): void {
+  const tests: [title: string, run: (backend: Backend) => Promise<void>][] = [];
+  clause.declare((title, run, options) => {
+    if ((options?.concurrent ?? clause.concurrent ?? false) === concurrent) tests.push([title, run]);
+  });
+  if (tests.length === 0) return;
+  const options = { timeout: clause.timeoutMs ?? TEST_TIMEOUT_MS, concurrent };
   describe(`${id} ${clause.title}`, options, () => {
     let harness: Harness | undefined;
     beforeAll(async () => {
@@ -58,13 +74,13 @@ export function declareClause(id: string, clause: Clause, { name, createHarness 
     }, HARNESS_TIMEOUT_MS);
     afterAll(() => harness?.close(), HARNESS_TIMEOUT_MS);
     const conformance = { clause: id, title: clause.title, backend: name };
-    clause.declare((title, run) => {
+    for (const [title, run] of tests) {
       test(`${id} ${title}`, { meta: { conformance } }, async ({ task, skip }) => {
         if (!harness) throw new Error("createHarness failed");
         task.meta.conformance = { ...conformance, server: harness.server };
         await using backend = new Backend(harness, { skip, createHarness });
         await run(backend);
       });
-    });
+    }
   });
 }

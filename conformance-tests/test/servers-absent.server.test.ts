@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { getContainerRuntimeClient } from "testcontainers";
 import { afterEach, expect, test, vi } from "vitest";
 import * as engine from "../servers/engine.ts";
 import { findImage } from "../servers/image.ts";
 import { servers } from "../servers/index.ts";
-import { prepareImage } from "../servers/prepare-image.ts";
+import { planImages, prepareImage } from "../servers/prepare-image.ts";
 import * as programs from "../servers/programs.ts";
 import * as standIn from "../servers/stand-in.ts";
 
@@ -75,14 +76,49 @@ test("without an image, the error gives the engine's reason and lists the option
   expect(standIn.buildStandIn).not.toHaveBeenCalled();
 });
 
+test("a server that cannot be prepared does not hide the others", async () => {
+  const prepareProgram = fileURLToPath(new URL("../servers/prepare.ts", import.meta.url));
+  const env = { ...process.env, SCROLLBACK_REDIS_URL: "redis://localhost:1" };
+  await expect(run(process.execPath, [prepareProgram, "redis", "valkey"], { env })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^servers: valkey runs on \S+\nservers: redis failed: .*SCROLLBACK_REDIS_URL does not answer/,
+    ),
+  });
+});
+
 test("the preparation starts an engine if none replies, and builds a stand-in for an image that cannot be pulled", async () => {
   vi.mocked(programs.canInstall).mockReturnValue(true);
-  vi.mocked(engine.findEngine).mockResolvedValueOnce(undefined).mockResolvedValueOnce(undefined);
+  vi.mocked(programs.hasProgram).mockReturnValue(true);
+  vi.mocked(programs.installPrograms).mockResolvedValue(undefined);
+  vi.mocked(engine.findEngine).mockResolvedValueOnce(undefined);
   vi.mocked(engine.startEngine).mockImplementationOnce(getContainerRuntimeClient);
   vi.mocked(standIn.buildStandIn).mockResolvedValueOnce(undefined);
   await expect(prepareImage(unavailable)).rejects.toThrow("cannot pull localhost:1/nothing:here");
   expect(engine.startEngine).toHaveBeenCalledOnce();
+  expect(programs.installPrograms).toHaveBeenCalledExactlyOnceWith(standIn.basePrograms);
   expect(standIn.buildStandIn).toHaveBeenCalledWith(unavailable);
+});
+
+test("without an engine and a registry, the preparation installs what all servers need at once, and waits for no engine", async () => {
+  vi.mocked(programs.canInstall).mockReturnValue(true);
+  vi.mocked(programs.hasProgram).mockReturnValue(false);
+  vi.mocked(programs.installPrograms).mockResolvedValue(undefined);
+  vi.mocked(engine.findEngine).mockResolvedValueOnce(undefined);
+  vi.mocked(engine.registryRefusal).mockResolvedValue("it does not answer");
+  const plan = await planImages([servers.dynamodb, servers.postgres], { openssl: "openssl" });
+  expect([...plan]).toEqual([
+    ["dynamodb", "it does not answer"],
+    ["postgres", "it does not answer"],
+  ]);
+  expect(programs.installPrograms).toHaveBeenCalledExactlyOnceWith({
+    ...engine.enginePrograms,
+    openssl: "openssl",
+    debootstrap: "debootstrap",
+    java: "default-jre-headless",
+    mvn: "maven",
+  });
+  expect(engine.startEngine).not.toHaveBeenCalled();
 });
 
 test("the preparation installs nothing where it cannot install packages", async () => {

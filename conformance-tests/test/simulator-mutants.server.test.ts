@@ -20,7 +20,8 @@ const allMutants = [...mutants, ...directedMutants, ...deletionMutants, ...shari
 /** The problem that a run found; the options replay a random run. */
 type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "options">>;
 
-test.each(allMutants)("the simulator fails a driver without: $rule", async (mutant) => {
+// Each runs in a process of its own.
+test.concurrent.each(allMutants)("the simulator fails a driver without: $rule", async (mutant) => {
   const found = await simulateMutant(mutant);
   if (!found) throw new Error(`${mutant.catcher}: no run failed`);
   expect(found.rule).not.toBe("crash");

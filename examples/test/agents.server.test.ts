@@ -5,32 +5,42 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { test as base, describe, expect } from "vitest";
 
 const run = promisify(execFile);
 const folderOf = join(import.meta.dirname, "../agents");
 
-let temp: string;
-beforeEach(async () => {
-  temp = await mkdtemp(join(tmpdir(), "scrollback-agents-examples-"));
-});
-afterEach(() => rm(temp, { recursive: true }));
-
-/** The output of a program in a separate process. Tests must not use the keys of the machine's environment. */
-async function example(name: string, args: string[] = [], env: Record<string, string> = {}): Promise<string> {
-  const { AI_GATEWAY_API_KEY: _gateway, OPENAI_API_KEY: _openai, MODEL: _model, ...rest } = process.env;
-  const program = join(folderOf, `${name}.ts`);
-  const { stdout, stderr } = await run(process.execPath, [program, ...args], {
-    cwd: temp,
-    env: { ...rest, ...env },
-  });
-  expect(stderr).toBe("");
-  return stdout;
+interface Place {
+  readonly temp: string;
+  /** The output of a program in a process in that folder. Tests must not use the keys of the machine's environment. */
+  readonly example: (name: string, args?: string[], env?: Record<string, string>) => Promise<string>;
 }
 
+// Concurrent, because each test runs processes one after the other.
+const test = base.extend<Place>({
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern.
+  temp: async ({}, use) => {
+    const temp = await mkdtemp(join(tmpdir(), "scrollback-agents-examples-"));
+    await use(temp);
+    await rm(temp, { recursive: true });
+  },
+  example: async ({ temp }, use) => {
+    await use(async (name, args = [], env = {}) => {
+      const { AI_GATEWAY_API_KEY: _gateway, OPENAI_API_KEY: _openai, MODEL: _model, ...rest } = process.env;
+      const program = join(folderOf, `${name}.ts`);
+      const { stdout, stderr } = await run(process.execPath, [program, ...args], {
+        cwd: temp,
+        env: { ...rest, ...env },
+      });
+      expect(stderr).toBe("");
+      return stdout;
+    });
+  },
+}).concurrent;
+
 describe("an agent with memory across restarts", () => {
-  const conversation = async (args: string[] = []) => {
+  const conversation = async ({ temp, example }: Place, args: string[] = []) => {
     expect(await example("memory", [...args, "Which day is it?"])).toBe("I see.\n");
     expect(await example("memory", [...args])).toBe("I do not know your name.\n");
     expect(await example("memory", [...args, "Hello, my name is Alice"])).toBe(
@@ -43,18 +53,18 @@ describe("an agent with memory across restarts", () => {
     expect(await readFile(join(temp, "thread.json"), "utf8")).not.toBe(state);
   };
 
-  test("on SQLite by default", async () => {
-    await conversation();
+  test("on SQLite by default", async ({ temp, example }) => {
+    await conversation({ temp, example });
     expect(await readdir(temp)).toContain("chats.db");
   });
 
-  test("on any given URL", async () => {
-    await using server = await startServer("redis");
-    await conversation(["--store", server.url]);
+  test("on any given URL", async ({ temp, example }) => {
+    const { url } = await sharedServer("redis");
+    await conversation({ temp, example }, ["--store", url]);
     expect(await readdir(temp)).toEqual(["thread.json"]);
   });
 
-  test("with a real provider when its key is set", async () => {
+  test("with a real provider when its key is set", async ({ example }) => {
     const asked: string[] = [];
     // Implements the part of OpenAI's Responses API that the example uses.
     const server = createServer(async (request, response) => {
@@ -98,7 +108,9 @@ describe("an agent with memory across restarts", () => {
   });
 });
 
-test("a custom context provider asks for facts, keeps them, and is restored with its thread", async () => {
+test("a custom context provider asks for facts, keeps them, and is restored with its thread", async ({
+  example,
+}) => {
   expect(await example("context-provider")).toBe(
     [
       "user: What is two and two?",
@@ -112,12 +124,14 @@ test("a custom context provider asks for facts, keeps them, and is restored with
   );
 });
 
-test("a custom store needs four methods", async () => {
+test("a custom store needs four methods", async ({ temp, example }) => {
   expect(await example("own-store")).toBe("Your name is Alice.\n4 messages in the file\n");
   expect((await readFile(join(temp, "conversation.jsonl"), "utf8")).split("\n")).toHaveLength(5);
 });
 
-test("a writer and a reviewer agree in a nested chat, and both chats continue after restarts", async () => {
+test("a writer and a reviewer agree in a nested chat, and both chats continue after restarts", async ({
+  example,
+}) => {
   const said = (topic: string) => [
     `Studio     APPROVED: "The ${topic}. Just go."`,
     `Publisher  Published: The ${topic}. Just go.`,

@@ -24,7 +24,7 @@ const linesOf = async (cwd: string, program: string, ...args: string[]) => {
   return stdout.trim().split("\n");
 };
 
-test.each([
+test.concurrent.each([
   ["tanstack-ai/chat.ts", (turn: number) => `That was your message ${turn}.`],
   ["microsoft-365/agent.ts", (turn: number) => `That was your message ${turn}.`],
   ["llamaindex/chat.ts", () => "Line 4."],
@@ -37,7 +37,7 @@ test.each([
   });
 });
 
-test("assistant-ui shows the chats and messages of a killed server", async () => {
+test.concurrent("assistant-ui shows the chats and messages of a killed server", async () => {
   await inFolder(async (folder) => {
     const messages: string[] = [];
     for (let turn = 1; turn <= 3; turn++) {

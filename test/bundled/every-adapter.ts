@@ -1,4 +1,4 @@
-// Bundled by bundlers.server.test.ts: all adapters in one file. Takes the URL of the stores.
+// Bundled by bundlers.deep.test.ts: all adapters in one file. Takes the URL of the stores.
 import { openStores } from "@scrollback/store-core";
 import { createDynamoStores } from "@scrollback/store-dynamo";
 import { createMongoStores } from "@scrollback/store-mongo";

@@ -1,4 +1,4 @@
-// Bundled by bundlers.server.test.ts. With an argument it gives openStores the adapter.
+// Bundled by bundlers.deep.test.ts. With an argument it gives openStores the adapter.
 import { openStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 

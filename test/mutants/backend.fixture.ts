@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { startServer } from "../../conformance-tests/servers/index.ts";
+import { sharedServer } from "../../conformance-tests/servers/index.ts";
 import { clauses } from "../../conformance-tests/src/clauses/index.ts";
 import type { Harness } from "../../conformance-tests/src/harness.ts";
 import { declareClause } from "../../conformance-tests/src/suite.ts";
@@ -16,11 +16,11 @@ const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   sqlite: async () => (await import("../../packages/store-sqlite/test/harness.ts")).createSqliteHarness,
   redis: async () => {
     const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");
-    return redisHarnesses(startServer("redis"));
+    return redisHarnesses(sharedServer("redis"));
   },
   postgres: async () => {
     const { postgresHarnesses } = await import("../../packages/store-postgres/test/harness.ts");
-    return postgresHarnesses(startServer("postgres"));
+    return postgresHarnesses(sharedServer("postgres"));
   },
 };
 

@@ -4,6 +4,9 @@ import { fromSource } from "../../vitest.source.ts";
 import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
+/** Their backends, separated by commas. */
+const { MUTANT_BACKENDS = "" } = process.env;
+const mutants = sourceMutants.filter(({ backend }) => MUTANT_BACKENDS.split(",").includes(backend));
 
 /** Applies a mutant when the source is loaded. */
 function mutate(mutant: SourceMutant): Plugin {
@@ -18,7 +21,7 @@ function mutate(mutant: SourceMutant): Plugin {
   };
 }
 
-/** The suite on mutated sources, one project per mutant. Run by mutants.server.test.ts, which expects each to fail. */
+/** The suite on mutated sources, one project per mutant. Run by declare-mutants.ts, which expects each to fail. */
 export default defineConfig({
   test: {
     root: import.meta.dirname,
@@ -27,7 +30,7 @@ export default defineConfig({
     maxWorkers: 3,
     maxConcurrency: 20,
     reporters: ["json"],
-    projects: sourceMutants.map((mutant) => ({
+    projects: mutants.map((mutant) => ({
       plugins: [mutate(mutant)],
       ...fromSource,
       test: {

@@ -1,4 +1,4 @@
-// Compiled by types.server.test.ts like a user's program.
+// Compiled by types.deep.test.ts like a user's program.
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
 import * as aiSdk from "@scrollback/bridge-ai-sdk";

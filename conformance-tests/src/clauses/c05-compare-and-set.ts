@@ -43,16 +43,20 @@ export const compareAndSet: Clause = {
       expect(await store.listMessages()).toEqual([]);
     });
 
-    test("null applies again after the thread has expired", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store({ ttlMs: 100 });
-      await store.addMessages([user("a")], { expectedRevision: null });
-      await sleep(250);
-      // Without a ttl: a slow backend may need longer to read it than the ttl of the first thread.
-      const lasting = backend.stores().open(store.threadId);
-      await lasting.addMessages([user("b")], { expectedRevision: null });
-      expect(await textsIn(lasting)).toEqual(["b"]);
-    });
+    test(
+      "null applies again after the thread has expired",
+      async (backend) => {
+        backend.requireExpiry();
+        const store = backend.store({ ttlMs: 100 });
+        await store.addMessages([user("a")], { expectedRevision: null });
+        await sleep(250);
+        // Without a ttl: a slow backend may need longer to read it than the ttl of the first thread.
+        const lasting = backend.stores().open(store.threadId);
+        await lasting.addMessages([user("b")], { expectedRevision: null });
+        expect(await textsIn(lasting)).toEqual(["b"]);
+      },
+      { concurrent: true },
+    );
 
     test("a write returns the revision that every client reads next", async (backend) => {
       const store = backend.store();
@@ -88,18 +92,22 @@ export const compareAndSet: Clause = {
       expect(new Set(revisions).size).toBe(revisions.length);
     });
 
-    test("no revision is repeated after the thread has expired", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store({ ttlMs: 100 });
-      const revisions: (string | null)[] = [];
-      for (let round = 0; round < 3; round++) {
-        for (let write = 0; write < 3; write++) revisions.push(await store.addMessages([user("a")]));
-        await sleep(250);
-      }
-      expect(new Set(revisions).size).toBe(9);
-      const stale = { expectedRevision: revisions[0] ?? null };
-      await rejection(store.addMessages([user("b")], stale), "CONFLICT");
-    });
+    test(
+      "no revision is repeated after the thread has expired",
+      async (backend) => {
+        backend.requireExpiry();
+        const store = backend.store({ ttlMs: 100 });
+        const revisions: (string | null)[] = [];
+        for (let round = 0; round < 3; round++) {
+          for (let write = 0; write < 3; write++) revisions.push(await store.addMessages([user("a")]));
+          await sleep(250);
+        }
+        expect(new Set(revisions).size).toBe(9);
+        const stale = { expectedRevision: revisions[0] ?? null };
+        await rejection(store.addMessages([user("b")], stale), "CONFLICT");
+      },
+      { concurrent: true },
+    );
 
     test("exactly one of several racing writers wins", async (backend) => {
       const store = backend.store();

@@ -231,33 +231,37 @@ export const reading: Clause = {
       expect([...before.entries, ...newest.entries]).toStrictEqual(entries.slice(1));
     });
 
-    test("a cursor of an expired thread finds only newer messages", async (backend) => {
-      backend.requireExpiry();
-      const lasting = backend.store();
-      await lasting.addMessages(numbered(8));
-      const { newer, older } = await lasting.read({ limit: 2 });
-      // Not earlier, because a slow backend may need longer than the ttl to read.
-      await backend.stores({ ttlMs: 150 }).open(lasting.threadId).addMessages(numbered(1, "last"));
-      await sleep(300);
-      const nothing = { entries: [], revision: null, count: 0 };
-      expect(await lasting.read({ after: newer ?? "" })).toStrictEqual(nothing);
-      expect(await lasting.read({ before: older ?? "" })).toStrictEqual(nothing);
-      await lasting.addMessages(numbered(3, "new"));
-      expect(textsOfPage(await lasting.read({ after: newer ?? "" }))).toEqual(textsOf(numbered(3, "new")));
-      expect(textsOfPage(await lasting.read({ after: newer ?? "", limit: 2 }))).toEqual(["new 1", "new 2"]);
-      for (const options of [
-        { before: older ?? "" },
-        { before: newer ?? "" },
-        { after: newer ?? "", limit: 0 },
-      ]) {
-        const page = await lasting.read(options);
-        expect(page.entries).toEqual([]);
-        expect(page.older, "older than an expired thread's cursor").toBeUndefined();
-        expect(textsOfPage(await lasting.read({ after: page.newer ?? "" }))).toEqual(
-          textsOf(numbered(3, "new")),
-        );
-      }
-    });
+    test(
+      "a cursor of an expired thread finds only newer messages",
+      async (backend) => {
+        backend.requireExpiry();
+        const lasting = backend.store();
+        await lasting.addMessages(numbered(8));
+        const { newer, older } = await lasting.read({ limit: 2 });
+        // Not earlier, because a slow backend may need longer than the ttl to read.
+        await backend.stores({ ttlMs: 150 }).open(lasting.threadId).addMessages(numbered(1, "last"));
+        await sleep(300);
+        const nothing = { entries: [], revision: null, count: 0 };
+        expect(await lasting.read({ after: newer ?? "" })).toStrictEqual(nothing);
+        expect(await lasting.read({ before: older ?? "" })).toStrictEqual(nothing);
+        await lasting.addMessages(numbered(3, "new"));
+        expect(textsOfPage(await lasting.read({ after: newer ?? "" }))).toEqual(textsOf(numbered(3, "new")));
+        expect(textsOfPage(await lasting.read({ after: newer ?? "", limit: 2 }))).toEqual(["new 1", "new 2"]);
+        for (const options of [
+          { before: older ?? "" },
+          { before: newer ?? "" },
+          { after: newer ?? "", limit: 0 },
+        ]) {
+          const page = await lasting.read(options);
+          expect(page.entries).toEqual([]);
+          expect(page.older, "older than an expired thread's cursor").toBeUndefined();
+          expect(textsOfPage(await lasting.read({ after: page.newer ?? "" }))).toEqual(
+            textsOf(numbered(3, "new")),
+          );
+        }
+      },
+      { concurrent: true },
+    );
 
     test("reads return more messages than the backend's page size", async (backend) => {
       const store = backend.store();

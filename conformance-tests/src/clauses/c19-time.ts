@@ -218,18 +218,22 @@ export const time: Clause = {
       expect(await threadTimes(store)).toEqual({ createdAt: 4_000, updatedAt: 4_000 });
     });
 
-    test("a thread that is written again after its expiry has new times", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store({ ttlMs: 300 });
-      await store.addMessages(numbered(2), { createdAt: 1_000 });
-      await sleep(300 + AFTER_MS);
-      const lasting = backend.stores().open(store.threadId);
-      const gone = await lasting.read();
-      for (const name of ["createdAt", "updatedAt", "expiresAt"]) expect(name in gone, name).toBe(false);
-      await lasting.addMessages(numbered(1), { createdAt: 2_000 });
-      expect(await threadTimes(lasting)).toEqual({ createdAt: 2_000, updatedAt: 2_000 });
-      expect(await entryTimes(lasting)).toEqual([2_000]);
-    });
+    test(
+      "a thread that is written again after its expiry has new times",
+      async (backend) => {
+        backend.requireExpiry();
+        const store = backend.store({ ttlMs: 300 });
+        await store.addMessages(numbered(2), { createdAt: 1_000 });
+        await sleep(300 + AFTER_MS);
+        const lasting = backend.stores().open(store.threadId);
+        const gone = await lasting.read();
+        for (const name of ["createdAt", "updatedAt", "expiresAt"]) expect(name in gone, name).toBe(false);
+        await lasting.addMessages(numbered(1), { createdAt: 2_000 });
+        expect(await threadTimes(lasting)).toEqual({ createdAt: 2_000, updatedAt: 2_000 });
+        expect(await entryTimes(lasting)).toEqual([2_000]);
+      },
+      { concurrent: true },
+    );
 
     test("calls that write nothing do not change the times", async (backend) => {
       const store = backend.store();

@@ -19,23 +19,27 @@ export const changingListings: Clause["declare"] = (test) => {
     }
   });
 
-  test("an expired thread is never listed, also before the backend removes it", async (backend) => {
-    backend.requireExpiry();
-    const { prefix, ids, stores } = await manyThreads(backend, 6);
-    const ttlMs = 400;
-    const brief = backend.stores({ ttlMs });
-    const names = Array.from({ length: 6 }, (_, index) => `${prefix}brief ${index}`);
-    await Promise.all(names.map((name) => brief.open(name).addMessages(numbered(2))));
-    await brief.open(ids[0]).addMessages([user("expires with it")]);
-    await stores.open(ids[1]).expire(ttlMs);
-    await sleep(ttlMs + AFTER_MS);
-    const rest = ids.slice(2);
-    for (const limit of [1, 4, 100])
-      for (const reader of [stores, backend.otherStores()])
-        expect(await listIds(reader, { prefix, limit }), `pages of ${limit}`).toEqual(rest);
-    await stores.open(names[3]).addMessages([user("begun again")]);
-    expect(await listIds(stores, { prefix })).toEqual([...rest, names[3]]);
-  });
+  test(
+    "an expired thread is never listed, also before the backend removes it",
+    async (backend) => {
+      backend.requireExpiry();
+      const { prefix, ids, stores } = await manyThreads(backend, 6);
+      const ttlMs = 400;
+      const brief = backend.stores({ ttlMs });
+      const names = Array.from({ length: 6 }, (_, index) => `${prefix}brief ${index}`);
+      await Promise.all(names.map((name) => brief.open(name).addMessages(numbered(2))));
+      await brief.open(ids[0]).addMessages([user("expires with it")]);
+      await stores.open(ids[1]).expire(ttlMs);
+      await sleep(ttlMs + AFTER_MS);
+      const rest = ids.slice(2);
+      for (const limit of [1, 4, 100])
+        for (const reader of [stores, backend.otherStores()])
+          expect(await listIds(reader, { prefix, limit }), `pages of ${limit}`).toEqual(rest);
+      await stores.open(names[3]).addMessages([user("begun again")]);
+      expect(await listIds(stores, { prefix })).toEqual([...rest, names[3]]);
+    },
+    { concurrent: true },
+  );
 
   test("a deleted thread is not listed by any client until it is written again", async (backend) => {
     const { prefix, ids, stores } = await manyThreads(backend, 12);

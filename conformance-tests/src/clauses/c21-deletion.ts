@@ -71,24 +71,31 @@ export const deletion: Clause = {
       expect(dump).toContain(`${secret} b`);
     });
 
-    test("after a short time nothing is left of a thread", async (backend) => {
-      const deletedWithinMs = backend.requireSoonDeleted();
-      const made = await Promise.all(
-        Object.entries(shapes).map(async ([what, make]) => {
-          const store = backend.store();
-          await make(backend, store, "content");
-          return { what, threadId: store.threadId };
-        }),
-      );
-      const stores = backend.stores();
-      for (const { threadId } of made) await stores.deleteThread(threadId);
-      await sleep(deletedWithinMs && deletedWithinMs + AFTER_MS);
-      for (const { what, threadId } of made) {
-        const dump = () => backend.harness.raw.dump(threadId);
+    test(
+      "after a short time nothing is left of a thread",
+      async (backend) => {
+        const deletedWithinMs = backend.requireSoonDeleted();
+        const made = await Promise.all(
+          Object.entries(shapes).map(async ([what, make]) => {
+            const store = backend.store();
+            await make(backend, store, "content");
+            return { what, threadId: store.threadId };
+          }),
+        );
+        const stores = backend.stores();
+        for (const { threadId } of made) await stores.deleteThread(threadId);
         // A backend that forgets within a second may not have finished.
-        await expect.poll(dump, { timeout: 1_000, message: `the remains of ${what}` }).toBe("");
-      }
-    });
+        const timeout = deletedWithinMs + AFTER_MS + 1_000;
+        await Promise.all(
+          made.map(({ what, threadId }) =>
+            expect
+              .poll(() => backend.harness.raw.dump(threadId), { timeout, message: `the remains of ${what}` })
+              .toBe(""),
+          ),
+        );
+      },
+      { concurrent: true },
+    );
 
     test("other threads do not change", async (backend) => {
       const stores = backend.stores();
@@ -128,16 +135,20 @@ export const deletion: Clause = {
       await expectGone(backend, store.threadId, [secret]);
     });
 
-    test("what is left of an expired thread is removed too", async (backend) => {
-      backend.requireExpiry();
-      const secret = secretText();
-      const store = backend.store({ ttlMs: 300 });
-      const old = await store.commit({ append: numbered(3, secret), metadata: secret });
-      await sleep(300 + AFTER_MS);
-      await rejection(backend.stores().deleteThread(store.threadId, { expectedRevision: old }), "CONFLICT");
-      await backend.stores().deleteThread(store.threadId, { expectedRevision: null });
-      await expectGone(backend, store.threadId, [secret]);
-    });
+    test(
+      "what is left of an expired thread is removed too",
+      async (backend) => {
+        backend.requireExpiry();
+        const secret = secretText();
+        const store = backend.store({ ttlMs: 300 });
+        const old = await store.commit({ append: numbered(3, secret), metadata: secret });
+        await sleep(300 + AFTER_MS);
+        await rejection(backend.stores().deleteThread(store.threadId, { expectedRevision: old }), "CONFLICT");
+        await backend.stores().deleteThread(store.threadId, { expectedRevision: null });
+        await expectGone(backend, store.threadId, [secret]);
+      },
+      { concurrent: true },
+    );
 
     test("a thread with damaged records can be deleted", async (backend) => {
       const stores = backend.stores();

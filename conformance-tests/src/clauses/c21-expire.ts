@@ -34,22 +34,26 @@ export const expiring: Clause["declare"] = (test) => {
     expect("expiresAt" in (await store.read())).toBe(false);
   });
 
-  test("a thread expires at the time set by expire, without a write", async (backend) => {
-    backend.requireExpiry();
-    await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
-      const [store, kept] = [backend.store(), backend.store()];
-      const brief = backend.stores({ ttlMs }).open(kept.threadId);
-      for (const one of [store, brief])
-        await write(() => one.commit({ append: numbered(3), metadata: "title" }));
-      await write(() => store.expire(ttlMs));
-      await inTime(() => kept.expire(null));
-      await inTime(async () => expect(await textsIn(store)).toHaveLength(3));
-      await sleep(afterMs);
-      expect(await store.read()).toStrictEqual(GONE);
-      expect(await backend.otherStores().open(store.threadId).read()).toStrictEqual(GONE);
-      expect(await kept.read()).toMatchObject({ count: 3, metadata: "title" });
-    });
-  });
+  test(
+    "a thread expires at the time set by expire, without a write",
+    async (backend) => {
+      backend.requireExpiry();
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const [store, kept] = [backend.store(), backend.store()];
+        const brief = backend.stores({ ttlMs }).open(kept.threadId);
+        for (const one of [store, brief])
+          await write(() => one.commit({ append: numbered(3), metadata: "title" }));
+        await write(() => store.expire(ttlMs));
+        await inTime(() => kept.expire(null));
+        await inTime(async () => expect(await textsIn(store)).toHaveLength(3));
+        await sleep(afterMs);
+        expect(await store.read()).toStrictEqual(GONE);
+        expect(await backend.otherStores().open(store.threadId).read()).toStrictEqual(GONE);
+        expect(await kept.read()).toMatchObject({ count: 3, metadata: "title" });
+      });
+    },
+    { concurrent: true },
+  );
 
   test("expire of a missing thread returns null and does not begin one", async (backend) => {
     const { expiry } = backend.driver.capabilities;

@@ -13,6 +13,7 @@ const SECONDS = Number(
 
 export const history: Clause = {
   title: "One order explains all that was observed",
+  concurrent: true,
   // Calls during faults continue for some seconds, and a busy machine needs time to start processes.
   timeoutMs: SECONDS * 1_000 + 90_000,
   declare(test) {

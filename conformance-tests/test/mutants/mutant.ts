@@ -18,15 +18,37 @@ export interface Mutant {
   createHarness?(): Promise<Harness>;
 }
 
+/** Clauses whose tests mostly wait: for an expiry, for the end of an outage, for a deadline. */
+const WAITING = ["C11", "C13", "C14", "C20", "C21"];
+
+/**
+ * Calls `declare` for each clause or mutant in a group. Those whose tests mostly wait run side by side, each with a harness of its
+ * own; the others run one after another, because their limits of time are for a process with nothing else to do.
+ */
+export function declareGroups<T>(
+  groups: readonly T[],
+  clauseOf: (group: T) => string,
+  declare: (group: T, options: { concurrent: boolean }) => void,
+): void {
+  // Adjacent groups of concurrent tests run side by side.
+  for (const concurrent of [true, false])
+    for (const group of groups)
+      if (WAITING.includes(clauseOf(group)) === concurrent) declare(group, { concurrent });
+}
+
 /** Declares, for each mutant, the tests of the clause that it breaks. */
 export function declareMutants(mutants: readonly Mutant[]): void {
-  for (const { name, breaks, says: _, driver = (sound: Driver) => sound, ...own } of mutants) {
-    const clause = clauses[breaks];
-    if (!clause) throw new Error(`${name}: there is no clause ${breaks}`);
-    const createHarness = async () => {
-      const harness = await memoryHarness();
-      return { ...harness, driver: driver(harness.driver) };
-    };
-    describe(name, () => declareClause(breaks, clause, { name, createHarness, ...own }));
-  }
+  declareGroups(
+    mutants,
+    ({ breaks }) => breaks,
+    ({ name, breaks, says: _, driver = (sound: Driver) => sound, ...own }, group) => {
+      const clause = clauses[breaks];
+      if (!clause) throw new Error(`${name}: there is no clause ${breaks}`);
+      const createHarness = async () => {
+        const harness = await memoryHarness();
+        return { ...harness, driver: driver(harness.driver) };
+      };
+      describe(name, group, () => declareClause(breaks, clause, { name, createHarness, ...own }));
+    },
+  );
 }

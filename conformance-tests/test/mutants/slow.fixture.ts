@@ -8,7 +8,7 @@ import { memoryHarness } from "../memory-harness.ts";
 import { SLOW } from "./index.ts";
 
 /** More than half of the shortest time to live in a test. */
-const DELAY_MS = 700;
+const DELAY_MS = 500;
 
 const options: ConformanceOptions = {
   name: SLOW,

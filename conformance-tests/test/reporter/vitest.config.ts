@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
-import { MatrixReporter } from "../../src/reporter.ts";
 import { fromSource } from "../../../vitest.source.ts";
+import { MatrixReporter } from "../../src/reporter.ts";
 
 export default defineConfig({
   ...fromSource,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
 import type { ChatPage } from "./chat-page.ts";
 import { setUpWebChat } from "./setup.ts";
@@ -47,7 +47,7 @@ test("an answer that another server generates is shown by its saved text", async
 });
 
 test("with Redis, another server streams an answer, and stops it", async () => {
-  await using redis = await startServer("redis");
+  const redis = await sharedServer("redis");
   const options = { url: redis.url, env: { REDIS_URL: redis.url } };
   const one = await tests.start(tests.folder, options);
   const other = await tests.start(tests.folder, options);

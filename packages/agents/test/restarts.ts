@@ -22,7 +22,8 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
     url = urlOf();
   });
 
-  describe(`a conversation over several processes on ${backend}`, () => {
+  // Concurrent, because they mostly wait for their processes, and each has a thread of its own.
+  describe(`a conversation over several processes on ${backend}`, { concurrent: true }, () => {
     test("continues in a second and a third process, with nothing lost or duplicated", async () => {
       const first = await turn({ url, ...begin });
       expect(first.stored).toEqual(firstTurn);

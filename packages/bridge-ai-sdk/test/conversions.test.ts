@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chats, everyday, optional } from "../../../conformance-tests/test/fixtures/chat-messages.ts";
 import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { fromModelMessages, fromUIMessages, toModelMessages, toUIMessages } from "../src/index.ts";
 
 test("converting to model messages and back preserves messages, except the reported losses", () => {
@@ -15,7 +16,7 @@ test("converting to model messages and back preserves messages, except the repor
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(200, 1_000) },
   );
 });
 
@@ -29,7 +30,7 @@ test("converting to UI messages and back preserves messages, except the reported
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages.map(withoutMadeId));
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(200, 1_000) },
   );
 });
 
@@ -183,7 +184,7 @@ test("converting from UI messages and back preserves them, except the reported l
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages, canonicalUI);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(200, 1_000) },
   );
 });
 

@@ -7,7 +7,7 @@ import { openTab, textOf } from "./ui-client.ts";
 const slow = () => scriptedModel({ delayMs: 20 });
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
-test("a model that is down: the question is stored, the client gets no error details, and a retry is answered", async () => {
+test.concurrent("a model that is down: the question is stored, the client gets no error details, and a retry is answered", async () => {
   let isDown = true;
   const model = scriptedModel();
   await using server = await serve({
@@ -29,7 +29,7 @@ test("a model that is down: the question is stored, the client gets no error det
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("a model that fails immediately leaves an empty answer in the tab; the next message is accepted", async () => {
+test.concurrent("a model that fails immediately leaves an empty answer in the tab; the next message is accepted", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c");
   await tab.sendMessage({ text: "crash" });
@@ -41,7 +41,7 @@ test("a model that fails immediately leaves an empty answer in the tab; the next
   expect((await server.stored("c"))?.map(textOf)).toEqual(["crash", "say hello", "hello "]);
 });
 
-test("a model that fails during an answer: the partial answer is stored as failed", async () => {
+test.concurrent("a model that fails during an answer: the partial answer is stored as failed", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c");
   await tab.sendMessage({ text: "fail after one two" });
@@ -55,7 +55,7 @@ test("a model that fails during an answer: the partial answer is stored as faile
   expect(statuses[messages[1]?.id ?? ""]).toMatchObject({ status: "failed", error: "An error occurred." });
 });
 
-test("stream.onError returns the text of errors; without it errors of tools are unchanged", async () => {
+test.concurrent("stream.onError returns the text of errors; without it errors of tools are unchanged", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const broken = {
     ...tools,
@@ -71,7 +71,7 @@ test("stream.onError returns the text of errors; without it errors of tools are 
   expect(texts).not.toContain("no entry");
 });
 
-test("stop: the answer so far is stored when the request returns, and the chat continues", async () => {
+test.concurrent("stop: the answer so far is stored when the request returns, and the chat continues", async () => {
   await using server = await serve({ model: slow() });
   const tab = openTab(server.url, "c");
   const sent = tab.sendMessage({ text: `say ${words(200)}` });
@@ -91,7 +91,7 @@ test("stop: the answer so far is stored when the request returns, and the chat c
   expect(server.errors).toEqual([]);
 });
 
-test("stop with the id of another run stops nothing", async () => {
+test.concurrent("stop with the id of another run stops nothing", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(10)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -100,7 +100,7 @@ test("stop with the id of another run stops nothing", async () => {
   expect(textIn((await answered).chunks)).toContain("word9");
 });
 
-test("a model that hangs and ignores its signal: stop works, and the lease is released", async () => {
+test.concurrent("a model that hangs and ignores its signal: stop works, and the lease is released", async () => {
   await using server = await serve({ generate: () => new ReadableStream() });
   const answered = server.post({ id: "c", message: user("q") });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -116,7 +116,7 @@ test("a model that hangs and ignores its signal: stop works, and the lease is re
   expect(await scripted.stored("c")).toEqual([user("q", "hang")]);
 });
 
-test("a tool interrupted by stop is stored as one that may have run, and providers accept the history", async () => {
+test.concurrent("a tool interrupted by stop is stored as one that may have run, and providers accept the history", async () => {
   const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100_000 });
   await using server = await serve({ tools });
   const answered = server.post({ id: "c", message: user("q", "look up x") });
@@ -132,7 +132,7 @@ test("a tool interrupted by stop is stored as one that may have run, and provide
   expect(textIn(next.chunks)).toBe("next ");
 });
 
-test("closing a tab neither stops nor delays an answer", async () => {
+test.concurrent("closing a tab neither stops nor delays an answer", async () => {
   await using server = await serve({ model: slow() });
   const controller = new AbortController();
   const body = JSON.stringify({ id: "c", message: user("q", `say ${words(20)}`) });
@@ -162,7 +162,7 @@ test("closing a tab neither stops nor delays an answer", async () => {
   expect(server.errors).toEqual([]);
 });
 
-test("an answer is stored while it is generated", async () => {
+test.concurrent("an answer is stored while it is generated", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(50)}`) });
   const partial = await until(async () => {
@@ -173,7 +173,7 @@ test("an answer is stored while it is generated", async () => {
   await answered;
 });
 
-test("a step is stored when it ends, before the next one", async () => {
+test.concurrent("a step is stored when it ends, before the next one", async () => {
   let stored: UIMessage[] | undefined;
   await using server = await serve({
     store: { beatMs: 10_000, leaseMs: 30_000 },
@@ -196,7 +196,7 @@ test("a step is stored when it ends, before the next one", async () => {
   expect(textOf(stored?.[1])).toBe("one |two ");
 });
 
-test("rename and delete during an answer: both succeed, and the chat does not reappear", async () => {
+test.concurrent("rename and delete during an answer: both succeed, and the chat does not reappear", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(30)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -215,7 +215,7 @@ test("rename and delete during an answer: both succeed, and the chat does not re
   expect(server.errors).toEqual([]);
 });
 
-test("a save that fails at the end is reported; the last beat stays, and the run is lost", async () => {
+test.concurrent("a save that fails at the end is reported; the last beat stays, and the run is lost", async () => {
   await using server = await serve({ model: slow(), store: { leaseMs: 150 } });
   const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });
   const page = await until(async () => {
@@ -237,7 +237,7 @@ test("a save that fails at the end is reported; the last beat stays, and the run
   expect(messages[1]?.parts.at(-1)).toMatchObject({ state: "done" });
 });
 
-test("an end that fails temporarily is retried: the whole answer is stored", async () => {
+test.concurrent("an end that fails temporarily is retried: the whole answer is stored", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });
   await until(async () => (await server.stored("c"))?.length === 2);
@@ -252,7 +252,7 @@ test("an end that fails temporarily is retried: the whole answer is stored", asy
   expect(textOf(page?.entries.at(-1)?.message)).toBe(`${words(12)} `);
 });
 
-test("an answer too large for the store: its beginning is stored as failed, the client gets an error, and the lease is released", async () => {
+test.concurrent("an answer too large for the store: its beginning is stored as failed, the client gets an error, and the lease is released", async () => {
   const text = "\u0001".repeat(3 * 1_024 * 1_024);
   await using server = await serve({
     generate: ({ messages }) =>
@@ -278,7 +278,7 @@ test("an answer too large for the store: its beginning is stored as failed, the 
   expect((await server.mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
 });
 
-test("outputs of tools that are not JSON are stored as the client receives them", async () => {
+test.concurrent("outputs of tools that are not JSON are stored as the client receives them", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const dated = {
     ...tools,

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
-import { loaded, post, processesOn, stopServers, urlOf } from "./processes.ts";
+import { describe, expect, test } from "vitest";
+import { loaded, post, processesOn, redisUrl } from "./processes.ts";
 import { read, textIn, until, user } from "./serve.ts";
 import { openTab, textOf } from "./ui-client.ts";
-
-afterAll(stopServers);
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
 const ROUNDS = 4;
@@ -18,11 +16,18 @@ async function settledChat(url: string, chatId: string) {
   });
 }
 
-describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
+// Concurrent, because each test waits for the end of a lease.
+describe.each(["SQLite", "Redis"] as const)("kill -9 on %s", { concurrent: true }, (backend) => {
+  const begin = async () => {
+    const { start, log } = await processesOn(backend, await redisUrl());
+    return { start, log, other: await start() };
+  };
+  // The tests share the server that lives, and each has a chat of its own.
+  let beginning: ReturnType<typeof begin> | undefined;
   const servers = async () => {
-    const processes = await processesOn(backend, await urlOf("redis"));
-    const [dying, other] = await Promise.all([processes.start(), processes.start()]);
-    return { dying, other, log: processes.log, chatId: randomUUID() };
+    beginning ??= begin();
+    const { start, log, other } = await beginning;
+    return { dying: await start(), other, log, chatId: randomUUID() };
   };
 
   test("before the first token: the question is stored, and its retry is answered", async () => {
@@ -76,12 +81,12 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
       const { dying, other, log, chatId } = await servers();
       const response = await post(dying.url, "/chat", {
         id: chatId,
-        message: user("q", `look up ${moment}`),
+        message: user("q", `look up ${moment} ${chatId}`),
       }).catch(() => undefined);
       await response?.text().catch(() => undefined);
       await dying.exited;
       const after = await settledChat(other.url, chatId);
-      expect(log()).toEqual([`looked up ${moment}`]);
+      expect(log(chatId)).toEqual([`looked up ${moment} ${chatId}`]);
       const interrupted = { state: "output-error", errorText: "Interrupted; it may have run." };
       const part = after.messages[1]?.parts.at(-1) as unknown as { state: string };
       if (moment === "kill" || part.state !== "output-available") expect(part).toMatchObject(interrupted);
@@ -92,18 +97,14 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
       const { messages } = await loaded(other.url, chatId);
       expect(messages).toHaveLength(4);
       expect(messages[1]).toEqual(after.messages[1]);
-      expect(log()).toEqual([`looked up ${moment}`]);
+      expect(log(chatId)).toEqual([`looked up ${moment} ${chatId}`]);
     },
   );
 
   test("at the end, and at any moment: acknowledged parts are stored, and no word is stored twice", async () => {
-    const processes = await processesOn(backend, "");
-    let other = await processes.start();
     const whole = `${words(12)} `;
-    for (let round = 0; round < ROUNDS; round++) {
-      const dying = other;
-      const next = processes.start();
-      const chatId = randomUUID();
+    const killIn = async (round: number) => {
+      const { dying, other, chatId } = await servers();
       const response = await post(dying.url, "/chat", { id: chatId, message: user("q", `say ${words(12)}`) });
       let isWhole = false;
       const reading = response.text().then(
@@ -117,13 +118,13 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
       else await sleep(Math.random() * 600);
       await dying.kill();
       await reading;
-      other = await next;
       const { messages, statuses } = await settledChat(other.url, chatId);
       expect(messages[0]).toEqual(user("q", `say ${words(12)}`));
       const answer = messages[1];
       expect(whole.startsWith(textOf(answer))).toBe(true);
       if (isWhole) expect(statuses[answer?.id ?? ""]).toMatchObject({ status: "complete" });
       if (answer && statuses[answer.id]?.status === "complete") expect(textOf(answer)).toBe(whole);
-    }
+    };
+    await Promise.all(Array.from({ length: ROUNDS }, (_, round) => killIn(round)));
   });
 });

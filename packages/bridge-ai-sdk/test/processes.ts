@@ -1,66 +1,60 @@
 import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { openStores } from "@scrollback/store-core";
-import { onTestFinished } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { afterAll } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import type { Loaded } from "./serve.ts";
 
 const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
 
-// DynamoDB Local accepts any credentials; the client gets them through the standard chain, as in production.
-process.env.AWS_ACCESS_KEY_ID = "chats";
-process.env.AWS_SECRET_ACCESS_KEY = "any";
-
-const running = new Map<string, Promise<RunningServer>>();
-
-/** The URL of a database server, which starts once per test file. */
-export async function urlOf(name: "redis" | "mongodb" | "dynamodb" | "postgres"): Promise<string> {
-  const starting = running.get(name) ?? startServer(name);
-  running.set(name, starting);
-  return (await starting).url;
-}
-
-/** Stops the database servers of a test file. */
-export async function stopServers(): Promise<void> {
-  for (const server of await Promise.allSettled(running.values()))
-    if (server.status === "fulfilled") await server.value.stop();
-}
-
-/** The URL of stores by the name of their backend. */
-export const backends: Readonly<Record<string, () => Promise<string>>> = {
-  SQLite: async () => `sqlite:${join(temporaryFolder(), "chats.db")}`,
-  Redis: () => urlOf("redis"),
-  MongoDB: () => urlOf("mongodb"),
-  DynamoDB: async () => {
-    const location = new URLSearchParams({ region: "eu-central-1", endpoint: await urlOf("dynamodb") });
-    return `dynamodb://chats-${randomUUID()}?${location}`;
-  },
-  PostgreSQL: () => urlOf("postgres"),
+/** The URL of new stores by the name of their backend. */
+const backends = {
+  SQLite: async () => scratchUrl(),
+  Redis: () => newServerUrl("Redis"),
+  MongoDB: () => newServerUrl("MongoDB"),
+  DynamoDB: () => newServerUrl("DynamoDB"),
+  PostgreSQL: () => newServerUrl("PostgreSQL"),
 };
+export type Backend = keyof typeof backends;
 
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "scrollback-ai-sdk-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
+/** The URL of the Redis for streams. */
+export const redisUrl = async (): Promise<string> => (await sharedServer("redis")).url;
+
+const ends: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** A server in a process of its own. */
+export interface ChatServer {
+  readonly url: string;
+  readonly kill: () => Promise<void>;
+  readonly exited: Promise<unknown>;
 }
 
-/** Server processes on a backend, until the test has finished. `redis`: the URL for streams, or "" for none. */
-export async function processesOn(backend: string, redis: string) {
-  const url = (await backends[backend]?.()) ?? "";
-  const stores = await openStores(url);
+/** Server processes on new stores, which end after the file's tests. `redis`: the URL for streams, or "" for none. */
+export async function processesOn(backend: Backend, redis: string) {
+  const url = await backends[backend]();
+  const stores = await openTestStores(url);
   await stores.setup();
   await stores.close();
-  const logFile = join(temporaryFolder(), "log");
+  const folder = mkdtempSync(join(tmpdir(), "scrollback-ai-sdk-"));
+  ends.push(() => rmSync(folder, { recursive: true }));
+  const logFile = join(folder, "log");
   writeFileSync(logFile, "");
   return {
-    /** The actions of the tools, line by line. */
-    log: () => readFileSync(logFile, "utf8").split("\n").slice(0, -1),
-    async start() {
+    /** The actions of the tools that contain a word, line by line. */
+    log: (word: string) =>
+      readFileSync(logFile, "utf8")
+        .split("\n")
+        .filter((line) => line.includes(word)),
+    async start(): Promise<ChatServer> {
       const child = spawn(process.execPath, [PROGRAM, url, redis, logFile], {
         stdio: ["ignore", "pipe", "inherit"],
       });
@@ -69,7 +63,7 @@ export async function processesOn(backend: string, redis: string) {
         child.kill("SIGKILL");
         await exited;
       };
-      onTestFinished(kill);
+      ends.push(kill);
       const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
       return { url: line.trim(), kill, exited };
     },

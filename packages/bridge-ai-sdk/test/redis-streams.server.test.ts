@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { redisStreams } from "../src/redis.ts";
-import { stopServers, urlOf } from "./processes.ts";
+import { redisUrl } from "./processes.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { read, serve, textIn, until, user } from "./serve.ts";
-
-afterAll(stopServers);
 
 /** The streams of a process, on its own connection. */
 async function connect(
@@ -15,7 +13,7 @@ async function connect(
   options: { url?: string; Client?: typeof Redis } = {},
 ) {
   const { Client = Redis } = options;
-  const redis = new Client(options.url ?? (await urlOf("redis")), { maxRetriesPerRequest: 1 });
+  const redis = new Client(options.url ?? (await redisUrl()), { maxRetriesPerRequest: 1 });
   const errors: unknown[] = [];
   redis.on("error", () => undefined);
   const streams = redisStreams({ redis, keyPrefix, onError: (error) => void errors.push(error) });

@@ -9,7 +9,7 @@ const slow = () => scriptedModel({ delayMs: 20 });
 const text = "say one two three four five six seven eight nine ten";
 const whole = "one two three four five six seven eight nine ten ";
 
-test("a tab opened during an answer shows each word once", async () => {
+test.concurrent("a tab opened during an answer shows each word once", async () => {
   await using server = await serve({ model: slow() });
   const first = openTab(server.url, "c");
   const sent = first.sendMessage({ text });
@@ -23,7 +23,7 @@ test("a tab opened during an answer shows each word once", async () => {
   expect(await server.stored("c")).toEqual(second.plain);
 });
 
-test("many listeners, one disconnects: the others get the whole answer", async () => {
+test.concurrent("many listeners, one disconnects: the others get the whole answer", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", text) });
   const run = await until(async () => (await server.mine.get("c"))?.run);
@@ -37,7 +37,7 @@ test("many listeners, one disconnects: the others get the whole answer", async (
   await answered;
 });
 
-test("no chat, no answer, an old answer: 204", async () => {
+test.concurrent("no chat, no answer, an old answer: 204", async () => {
   await using server = await serve();
   const status = async () => (await fetch(`${server.url}/api/chat/c/stream`)).status;
   expect(await status()).toBe(204);
@@ -48,7 +48,7 @@ test("no chat, no answer, an old answer: 204", async () => {
   expect((await fetch(`${old.url}/api/chat/c/stream`)).status).toBe(204);
 });
 
-test("an answer that has just ended is replayed as a whole: complete, failed and stopped", async () => {
+test.concurrent("an answer that has just ended is replayed as a whole: complete, failed and stopped", async () => {
   await using server = await serve({ model: slow() });
   const loaded = openTab(server.url, "c", { messages: [user("q", "say hello")] });
   await server.post({ id: "c", message: user("q", "say hello") });
@@ -73,7 +73,7 @@ test("an answer that has just ended is replayed as a whole: complete, failed and
   expect(stopped.plain).toEqual(await server.stored("e"));
 });
 
-test("an answer that continues after an approval: a late tab has the earlier parts", async () => {
+test.concurrent("an answer that continues after an approval: a late tab has the earlier parts", async () => {
   const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100 });
   await using server = await serve({ model: slow(), tools });
   const first = openTab(server.url, "c", {
@@ -92,7 +92,7 @@ test("an answer that continues after an approval: a late tab has the earlier par
   expect(late.plain).toEqual(await server.stored("c"));
 });
 
-test("an answer with every kind of part is replayed as it is stored", async () => {
+test.concurrent("an answer with every kind of part is replayed as it is stored", async () => {
   const meta = { provider: { key: "value" } };
   const approval = {
     id: "x",
@@ -169,7 +169,7 @@ test("an answer with every kind of part is replayed as it is stored", async () =
   expect(tab.plain).toEqual([user("q"), message]);
 });
 
-test("an answer that a busy server publishes late is resumed", async () => {
+test.concurrent("an answer that a busy server publishes late is resumed", async () => {
   const streams = inProcessStreams();
   const late = {
     ...streams,
@@ -184,7 +184,7 @@ test("an answer that a busy server publishes late is resumed", async () => {
   await answered;
 });
 
-test("an answer is resumed although its busy server does not reply for 2.5 s", async () => {
+test.concurrent("an answer is resumed although its busy server does not reply for 2.5 s", async () => {
   const streams = inProcessStreams();
   let silentUntil = Number.POSITIVE_INFINITY;
   const busy = {
@@ -203,7 +203,7 @@ test("an answer is resumed although its busy server does not reply for 2.5 s", a
   await answered;
 });
 
-test("in-process streams: an answer larger than the memory limit is generated and stored, but not resumed", async () => {
+test.concurrent("in-process streams: an answer larger than the memory limit is generated and stored, but not resumed", async () => {
   await using server = await serve({ model: slow(), streams: inProcessStreams({ maxBytes: 600 }) });
   const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });
   await until(async () => /assistant.{150}/.test(await server.newest("c")));
@@ -212,7 +212,7 @@ test("in-process streams: an answer larger than the memory limit is generated an
   expect(textOf((await server.stored("c"))?.[1]).match(/long/g)).toHaveLength(150);
 });
 
-test("in-process streams: listeners continue when the memory is full, and close ends them", async () => {
+test.concurrent("in-process streams: listeners continue when the memory is full, and close ends them", async () => {
   const streams = inProcessStreams({ maxBytes: 100 });
   const { readable, writable } = new TransformStream<string, string>();
   streams.publish("r", readable);
@@ -236,7 +236,7 @@ test("in-process streams: listeners continue when the memory is full, and close 
   expect(await streams.resume("r")).toBeUndefined();
 });
 
-test("a lost run is not resumed, and its answer is shown as failed", async () => {
+test.concurrent("a lost run is not resumed, and its answer is shown as failed", async () => {
   await using server = await serve({ store: { leaseMs: 150 } });
   await server.mine.create({ id: "c", messages: [user("q"), answer("a")] });
   const late = { now: () => Date.now() - 60_000 };
@@ -254,7 +254,7 @@ test("a lost run is not resumed, and its answer is shown as failed", async () =>
   await run.end({ status: "stopped" }).catch(() => undefined);
 });
 
-test("stop of a run whose process died stops nothing, and the answer is failed for every reader", async () => {
+test.concurrent("stop of a run whose process died stops nothing, and the answer is failed for every reader", async () => {
   await using server = await serve({ store: { leaseMs: 500 } });
   const slow = { leaseMs: 300_000, beatMs: 100_000 };
   await using dead = await serve({ stores: server.stores, store: slow });

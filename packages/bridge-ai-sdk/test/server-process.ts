@@ -1,18 +1,21 @@
 // A program for tests with several processes: node server-process.ts <store url> <Redis url, or ""> <log file>. Serves chats
-// until it is killed. Its tools log their actions in the file; `look up kill` and `look up end` kill it in and after the tool.
+// until it is killed. Its tools log their actions in the file; `look up kill …` and `look up end …` kill it in and after the tool.
 import { appendFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChatStore } from "@scrollback/chats";
-import { openStores } from "@scrollback/store-core";
 import { tool, type UIMessage } from "ai";
 import { Redis } from "ioredis";
 import { z } from "zod";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { createChatHandler, inProcessStreams, nodeListener, uiMessages } from "../src/index.ts";
 import { redisStreams } from "../src/redis.ts";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 
+// A killed process keeps no compiled modules for the next one.
+flushCompileCache();
 const [url = "", redisUrl = "", logFile = ""] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(logFile, `${line}\n`);
 const push = (path: string) => {
@@ -28,14 +31,14 @@ const tools = {
       note(`looked ${word}`);
       // Waits until the call is stored.
       await sleep(1_000);
-      if (word === "up kill") kill();
-      if (word === "up end") setImmediate(kill);
+      if (word.startsWith("up kill")) kill();
+      if (word.startsWith("up end")) setImmediate(kill);
       return { word };
     },
   }),
 };
 const chats = new ChatStore<UIMessage>({
-  stores: await openStores(url),
+  stores: await openTestStores(url),
   ...uiMessages({ tools }),
   beatMs: 100,
   leaseMs: 5_000,

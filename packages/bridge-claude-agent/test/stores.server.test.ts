@@ -1,4 +1,4 @@
-import { onEachServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
-onEachServer(declareStoreTests);
+onTwoServers(declareStoreTests);

@@ -1,6 +1,6 @@
-import { onEachServer, onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onTwoServers, onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareGenkitTests } from "./genkit-tests/declare.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
-onEachServer(declareStoreTests);
+onTwoServers(declareStoreTests);
 onServer("Redis", declareGenkitTests);

@@ -1,4 +1,4 @@
-import { onEachServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareServiceTests } from "./service-tests.ts";
 
-onEachServer(declareServiceTests);
+onTwoServers(declareServiceTests);

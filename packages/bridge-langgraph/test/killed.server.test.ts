@@ -1,7 +1,7 @@
-import { startServer } from "@scrollback/conformance/servers";
-import { openStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
@@ -10,7 +10,7 @@ const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 4;
 
 async function expectWhole(url: string): Promise<void> {
-  await using stores = await openStores(url);
+  await using stores = await openTestStores(url);
   for (let round = 0; round < ROUNDS; round++) {
     // Three concurrent processes, which write to the log of one thread.
     const names = ["a", "b", "c"].map((name) => `${name}${round}`);
@@ -40,11 +40,10 @@ async function expectWhole(url: string): Promise<void> {
   expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
 }
 
-test("processes killed at any moment lose no checkpoint and no write, on SQLite", async () => {
+test.concurrent("processes killed at any moment lose no checkpoint and no write, on SQLite", async () => {
   await expectWhole(scratchUrl());
 }, 240_000);
 
-test("processes killed at any moment lose no checkpoint and no write, on Redis", async () => {
-  await using server = await startServer("redis");
-  await expectWhole(server.url);
+test.concurrent("processes killed at any moment lose no checkpoint and no write, on Redis", async () => {
+  await expectWhole(await newServerUrl("Redis"));
 }, 240_000);

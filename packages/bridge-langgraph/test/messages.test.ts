@@ -17,6 +17,7 @@ import {
   expectTyped,
   linesOf,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { fromLangChainMessages, toLangChainMessages } from "../src/messages.ts";
 
 test("converting to LangChain messages and back preserves messages, except the reported losses", () => {
@@ -28,7 +29,7 @@ test("converting to LangChain messages and back preserves messages, except the r
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(250, 1_000) },
   );
 });
 
@@ -107,7 +108,7 @@ test("converting from LangChain messages and back preserves them, except the rep
       expect(back.lost).toEqual([]);
       expectKept(given.map(fieldsOf), lost, back.messages.map(fieldsOf), canonicalLangChain);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(250, 1_000) },
   );
 });
 

@@ -2,6 +2,7 @@ import { emptyCheckpoint, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, metadata } from "./checkpoints.ts";
 
@@ -85,6 +86,6 @@ test("a saver has the same content as LangGraph's own after any sequence of call
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(100, 300) },
   );
 });

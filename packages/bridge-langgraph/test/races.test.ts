@@ -6,6 +6,7 @@ import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
 
@@ -122,7 +123,7 @@ test.each(Object.entries(backends))(
     const directory = mkdtempSync(join(tmpdir(), "scrollback-"));
     const [runs, deletes] = [open(join(directory, "chats.db")), open(join(directory, "chats.db"))];
     try {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < rounds(6, 20); round++) {
         const [runner, other] = [
           new ScrollbackSaver({ stores: runs }),
           new ScrollbackSaver({ stores: deletes }),

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chats, everyday, optional } from "../../../conformance-tests/test/fixtures/chat-messages.ts";
 import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { fromAgentItems, toAgentItems } from "../src/messages.ts";
 
 test("converting to items and back preserves messages, except the reported losses", () => {
@@ -14,7 +15,7 @@ test("converting to items and back preserves messages, except the reported losse
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(250, 1_000) },
   );
 });
 
@@ -123,7 +124,7 @@ test("converting from items and back preserves them, except the reported losses"
       expect(back.lost).toEqual([]);
       expectKept(given, lost, back.messages, canonicalItems);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(250, 1_000) },
   );
 });
 

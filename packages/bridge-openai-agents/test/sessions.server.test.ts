@@ -1,4 +1,4 @@
-import { onEachServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareSessionTests } from "./session-tests.ts";
 
-onEachServer(declareSessionTests);
+onTwoServers(declareSessionTests);

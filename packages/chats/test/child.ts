@@ -1,13 +1,16 @@
 // A program for tests with several processes: node child.ts <url> <chat>. Writes questions and answers to the given chat
 // until it is killed, and prints the id of each acknowledged question and answer.
 import { writeSync } from "node:fs";
-import { openStores } from "@scrollback/store-core";
+import { flushCompileCache } from "node:module";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 
+// A killed process keeps no compiled modules for the next one.
+flushCompileCache();
 const [url = "", chatId = ""] = process.argv.slice(2);
 const chats = new ChatStore<ReturnType<typeof message>>({
-  stores: await openStores(url),
+  stores: await openTestStores(url),
   beatMs: 5,
   leaseMs: 1_000,
 });

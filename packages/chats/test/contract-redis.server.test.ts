@@ -1,10 +1,8 @@
-import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { runChatContract } from "../src/contract/index.ts";
 
+const stores = serverStores("Redis");
 runChatContract({
   name: "Redis",
-  createHarness: async () => {
-    const openStores = await newServerStores("Redis");
-    return { openStores, close: async () => undefined };
-  },
+  createHarness: async () => ({ openStores: await stores(), close: async () => undefined }),
 });

@@ -94,7 +94,7 @@ const cases: Record<string, Case> = {
 
 for (const [method, { run, ids, texts }] of Object.entries(cases)) {
   for (const moment of moments) {
-    test(`a process that dies ${moment} any of its writes in ${method}: lists are correct, and another process completes it`, async () => {
+    test.concurrent(`a process that dies ${moment} any of its writes in ${method}: lists are correct, and another process completes it`, async () => {
       let isFinished = false;
       for (let writes = 0; !isFinished; writes++) {
         expect(writes).toBeLessThan(40);

@@ -1,65 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { openStores } from "@scrollback/store-core";
-import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { newNamespace, serverUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
-import type { ContractMessage } from "../src/contract/index.ts";
-import { message, textsIn } from "../src/contract/values.ts";
-import { ChatStore } from "../src/index.ts";
+import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareKilledTest } from "./killed.ts";
 
-const program = new URL("child.ts", import.meta.url);
-const ROUNDS = 4;
-
-/** The URL of a new, empty database. */
-const backends: Record<string, () => Promise<string>> = {
-  SQLite: async () => scratchUrl(),
-  Redis: () => serverUrl("Redis"),
-  MongoDB: () => serverUrl("MongoDB"),
-  DynamoDB: async () => {
-    const location = new URLSearchParams({ region: "eu-central-1", endpoint: await serverUrl("DynamoDB") });
-    return `dynamodb://${newNamespace()}?${location}`;
-  },
-  PostgreSQL: () => serverUrl("PostgreSQL"),
-};
-
-test.each(Object.keys(backends))("a writer killed at any moment loses nothing, on %s", async (backend) => {
-  const url = (await backends[backend]?.()) ?? "";
-  await using stores = await openStores(url);
-  await stores.setup();
-  for (let round = 0; round < ROUNDS; round++) {
-    const chatId = `chat-${round}`;
-    const acknowledged = await writeAndKill({ program, args: [url, chatId], withinMs: 100 });
-    // A request that the server received before the kill may take effect after it.
-    await sleep(250);
-    // The unfinished run keeps half of the newest answer.
-    await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
-    const mine = chats.of("ada");
-    const page = await mine.read(chatId);
-    const ids = page?.entries.map((entry) => entry.message.id) ?? [];
-    expect(ids.slice(0, acknowledged.length)).toEqual(acknowledged);
-    expect(ids.length - acknowledged.length).toBeLessThanOrEqual(1);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const entry of page?.entries.slice(0, -1) ?? [])
-      expect(entry).toMatchObject({
-        status: "complete",
-        message: { content: expect.not.stringMatching("half") },
-      });
-    expect(page?.chat.messageCount).toBe(ids.length);
-
-    const { chats: listed } = await mine.list();
-    expect(listed.map(({ id }) => id)).toEqual(
-      Array.from({ length: round + 1 }, (_, index) => `chat-${round - index}`),
-    );
-    expect(listed[0]).toMatchObject({ messageCount: ids.length, lastMessage: { id: ids.at(-1) } });
-
-    // The next turn replaces the dead one.
-    await expect
-      .poll(async () => (await mine.get(chatId))?.run?.state !== "running", { timeout: 10_000 })
-      .toBe(true);
-    const run = await mine.begin(chatId, { append: [message("next")] }, { messageId: "answer" });
-    await run.end({ message: message("answer", "assistant", "whole"), status: "complete" });
-    expect((await textsIn(mine, chatId)).slice(-2)).toEqual(["next", "whole"]);
-    expect((await mine.read(chatId))?.entries.filter(({ status }) => status === "partial")).toEqual([]);
-  }
-});
+declareKilledTest("SQLite", async () => scratchUrl());
+declareKilledTest("Redis", () => newServerUrl("Redis"));

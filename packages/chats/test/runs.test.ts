@@ -1,5 +1,5 @@
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type Identified } from "../src/index.ts";
 
@@ -48,6 +48,9 @@ test("a message with the id of the pending answer is refused, not overwritten", 
 });
 
 test("a save that loses to other writers again and again fails with UNAVAILABLE, and the run goes on", async () => {
+  // The pauses between attempts are a random share of their maximum.
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => random.mockRestore());
   let isLosing = false;
   const driver = new MemoryDriver();
   const commit = driver.commit.bind(driver);

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { packPackages } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
+import { packedPackages, userEnvironment } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
 import type { CliResult } from "./run.ts";
 
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ export class Project implements AsyncDisposable {
     const path = await mkdtemp(join(tmpdir(), "scrollback-project-"));
     const names = ["store-core", ...adapters.map((name) => `store-${name}`), "cli"];
     const folders = names.map((name) => `packages/${name}`);
-    const tarballs = (await packPackages(folders, path)).map(({ tarball }) => tarball);
+    const tarballs = (await packedPackages(folders)).map(({ tarball }) => tarball);
     await writeFile(join(path, "package.json"), JSON.stringify({ name: "project", private: true }));
     await run("npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...clients], { cwd: path });
     return new Project(path, env);
@@ -47,7 +47,7 @@ export class Project implements AsyncDisposable {
   start(args: readonly string[], env: Record<string, string> = {}): Running {
     const child = spawn(node, [this.program, ...args], {
       cwd: this.path,
-      env: { ...process.env, ...this.env, ...env },
+      env: { ...userEnvironment(), ...this.env, ...env },
     });
     return new Running(child, (text) => {
       this.output += text;

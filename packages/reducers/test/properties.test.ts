@@ -1,6 +1,7 @@
 import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import {
   type ChatReducer,
   checkHistory,
@@ -157,7 +158,7 @@ describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd
           expect(added.filter((problem) => !startsAnywhere || problem !== "starts-with")).toEqual([]);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(800, 3_000) },
     );
   });
 
@@ -167,7 +168,7 @@ describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd
         const last = newest(messages);
         if (last) expect((await one.reduce(messages)).at(-1)).toBe(last);
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(500, 2_000) },
     );
   });
 
@@ -186,7 +187,7 @@ describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd
         expect(places).toEqual([...new Set(places)].sort((a, b) => a - b));
         expect(reduced.length - rest.length).toBeLessThanOrEqual(1);
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds(300, 1_000) },
     );
   });
 });
@@ -230,7 +231,7 @@ test("SummarizingReducer adds no problem and keeps the newest message, also with
         expect(reduced.at(-1)).toBe(messages.at(-1));
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(300, 1_000) },
   );
 });
 
@@ -252,7 +253,7 @@ test("TokenBudgetReducer keeps as many turns as fit, starting at a user's questi
       if (expected > 0) expect(idsOf(reduced)).toMatch(sound.hasSystem ? /^s0 u/ : /^u/);
       expect(checkHistory(reduced)).toEqual([]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: rounds(300, 1_000) },
   );
 });
 
@@ -274,7 +275,7 @@ test('"turns" trimming of a valid history leaves no problem if the newest turn f
       expect(left.at(-1)).toEqual(messages.at(-1));
       expect(checkHistory(left)).toEqual([]);
     }),
-    { numRuns: 2_000 },
+    { numRuns: rounds(500, 2_000) },
   );
-  expect(trimmed).toBeGreaterThan(200);
+  expect(trimmed).toBeGreaterThan(rounds(50, 200));
 });

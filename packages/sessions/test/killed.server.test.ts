@@ -1,7 +1,7 @@
-import { startServer } from "@scrollback/conformance/servers";
-import { openStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { SessionService } from "../src/index.ts";
 
@@ -9,7 +9,7 @@ const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 8;
 
 async function expectWhole(url: string): Promise<void> {
-  await using stores = await openStores(url);
+  await using stores = await openTestStores(url);
   for (let round = 0; round < ROUNDS; round += 2) {
     // Two concurrent processes, so that both write to the threads of the app and the user.
     const names = [`round-${round}`, `round-${round + 1}`];
@@ -37,11 +37,10 @@ async function expectWhole(url: string): Promise<void> {
   expect(times).toEqual([...times].sort((a, b) => b - a));
 }
 
-test("writers killed at any moment lose no event and no delta, on SQLite", async () => {
+test.concurrent("writers killed at any moment lose no event and no delta, on SQLite", async () => {
   await expectWhole(scratchUrl());
 });
 
-test("writers killed at any moment lose no event and no delta, on Redis", async () => {
-  await using server = await startServer("redis");
-  await expectWhole(server.url);
+test.concurrent("writers killed at any moment lose no event and no delta, on Redis", async () => {
+  await expectWhole(await newServerUrl("Redis"));
 });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { jsonCodec } from "../src/index.ts";
 
 const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value));
@@ -81,7 +82,7 @@ describe("C8 the codec preserves", () => {
         // toStrictEqual would treat a key "constructor" as the type.
         expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(500, 2_000) },
     );
   });
 
@@ -233,7 +234,7 @@ describe("keys that JSON escapes", () => {
           if (whole.endsWith(":")) expect(inside).not.toContain("\\");
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(500, 2_000) },
     );
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { contend, type ServerModel } from "./contention.ts";
 
 /** The number of inserts that fit in the time of a run. */
-const INSERTS = 4_000;
+const INSERTS = rounds(1_000, 4_000);
 const near: ServerModel = { travelMs: 1, serviceMs: 4, processors: 2, returnsWinner: false };
 const models: readonly (readonly [string, ServerModel])[] = [
   ["a server nearby", near],
@@ -43,7 +44,7 @@ describe.each([...models, ["a slow server", slow] as const])(
 test("after a stall of the server, 8 writers do not pause for much longer than the stall", async () => {
   const stalls = { everyMs: 400, ms: 100 };
   const model = { travelMs: 0.2, serviceMs: 0.2, processors: 2, returnsWinner: false, stalls };
-  const { longestMs, commitsPerSecond } = await contend(1, 8, model, 4_000);
+  const { longestMs, commitsPerSecond } = await contend(1, 8, model, rounds(1_500, 4_000));
   expect(longestMs).toBeLessThan(4 * stalls.ms);
   expect(commitsPerSecond).toBeGreaterThan(1_000);
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import {
   createMemoryStores,
   createStores,
@@ -73,7 +74,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
         }
         expect(await store.listMessages()).toHaveLength((messages as unknown[]).length);
       }),
-      { numRuns: 400 },
+      { numRuns: rounds(150, 400) },
     );
     expectNoPollution();
   });
@@ -97,7 +98,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
         await settled(() => store.replaceMessages(one as never, other as never), ...refusals);
         await settled(() => makeStores().open(one as never), ...refusals);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(120, 300) },
     );
     expectNoPollution();
   });
@@ -141,7 +142,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
           ...refusals,
         );
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(150, 500) },
     );
     expectNoPollution();
   });

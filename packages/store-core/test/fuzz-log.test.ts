@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import {
   type Amendment,
   createStores,
@@ -160,7 +161,7 @@ describe("C16 a log in which a head is damaged", () => {
         expect(performance.now() - start).toBeLessThan(5_000);
         expect(broken.amended.length).toBeLessThan(1_000);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(80, 300) },
     );
   });
 
@@ -227,6 +228,6 @@ describe("C16 a log in which a head is damaged", () => {
       const seen = [...page.entries.map(({ sequence }) => sequence), ...reported];
       expect(seen.sort()).toEqual([...sound.keys()].sort());
     });
-    await fc.assert(property, { numRuns: 400 });
+    await fc.assert(property, { numRuns: rounds(150, 400) });
   });
 });

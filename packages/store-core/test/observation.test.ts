@@ -9,7 +9,6 @@ import {
   type StoreCall,
   type StoreRetry,
 } from "../src/index.ts";
-import { observed } from "../src/observation.ts";
 
 const calls = {
   commit: tracingChannel<object, StoreCall>("scrollback:commit"),
@@ -50,24 +49,6 @@ function listen(): Published[] {
 const hello = { role: "user", content: "hello, secret harbour" } as const;
 const endsOf = (published: Published[]) =>
   published.filter(({ event }) => event.endsWith("asyncEnd")).map(({ copy }) => copy);
-
-test("without subscribers nothing is created and the driver is not accessed", async () => {
-  // This test must be the first one: creating stores may load OpenTelemetry, which subscribes.
-  const untouchable = new Proxy({} as Driver, {
-    get: (_, name) => {
-      throw new Error(`asked for ${String(name)}`);
-    },
-  });
-  const given: unknown[] = [];
-  const run = (call: unknown) => {
-    given.push(call);
-    return Promise.resolve(7);
-  };
-  expect(await observed("commit", "commit", untouchable, "t", run)).toBe(7);
-  expect(given).toEqual([undefined]);
-  listen();
-  await expect(async () => observed("commit", "commit", untouchable, "t", run)).rejects.toThrow("asked for");
-});
 
 describe("the channels", () => {
   test("publish one object per call, from start to asyncEnd", async () => {

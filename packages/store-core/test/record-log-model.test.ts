@@ -1,6 +1,7 @@
 import { setImmediate as later } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import {
   type Clock,
   type CommitRequest,
@@ -167,7 +168,7 @@ test("the record log behaves as the memory driver, for any order, sizes, waits a
         await play(commands, { maxMessages, trimming });
       },
     ),
-    { numRuns: Number(process.env.SCROLLBACK_RUNS ?? 150) },
+    { numRuns: Number(process.env.SCROLLBACK_RUNS ?? rounds(50, 150)) },
   );
 }, 120_000);
 
@@ -218,6 +219,6 @@ test("text that no reader can see is removed from the rows within 64 commits", a
         for (const [mark] of stored.matchAll(/#\d+#/g)) expect(visible).toContain(mark);
       },
     ),
-    { numRuns: Number(process.env.SCROLLBACK_RUNS ?? 40) },
+    { numRuns: Number(process.env.SCROLLBACK_RUNS ?? rounds(15, 40)) },
   );
 }, 120_000);

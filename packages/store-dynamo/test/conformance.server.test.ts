@@ -1,12 +1,11 @@
 import { runConformance } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll, expect, test } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { expect, test } from "vitest";
 import { policy } from "./docs.ts";
 import { connect, dynamoHarnesses, permissions } from "./harness.ts";
 import { newTableName, urlOf } from "./table.ts";
 
-const server = startServer("dynamodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("dynamodb");
 
 runConformance({ name: "DynamoDB", createHarness: dynamoHarnesses(server) });
 

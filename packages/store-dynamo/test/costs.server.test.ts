@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import {
   type Clock,
   createStores,
@@ -15,7 +15,7 @@ import { makeTable, type TestTable } from "./table.ts";
 
 // These figures are also in docs/reference/store-dynamo.md: a change of one is a change of both.
 
-const server = startServer("dynamodb");
+const server = sharedServer("dynamodb");
 let table: TestTable;
 /**
  * The capacity units of each request. DynamoDB Local does not report them for a batch of statements, so the number of its
@@ -49,7 +49,6 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 const DAY = 24 * 60 * 60 * 1_000;

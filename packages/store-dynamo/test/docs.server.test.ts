@@ -1,6 +1,6 @@
 import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll, describe, expect, test } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { definition, policy, resources, shell, template } from "./docs.ts";
@@ -9,8 +9,7 @@ import { user } from "./messages.ts";
 import { permissionFor } from "./requests.ts";
 import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
 
-const server = startServer("dynamodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("dynamodb");
 
 describe("the documented table", () => {
   test("is the one that setup creates, in each form", () => {

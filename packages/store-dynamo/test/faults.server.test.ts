@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { type ChatMessage, openStores, type StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
@@ -12,14 +12,13 @@ import { openGateway } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { clientOf, makeTable, secret, type TestTable } from "./table.ts";
 
-const server = startServer("dynamodb");
+const server = sharedServer("dynamodb");
 let table: TestTable;
 beforeAll(async () => {
   table = await makeTable((await server).url);
 });
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 const textsIn = async (stores: StoreFactory, threadId: string) =>

@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { runGolden } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { parseItems } from "./golden/stored.ts";
 import { connect } from "./harness.ts";
 import { makeTable } from "./table.ts";
 
-const server = startServer("dynamodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("dynamodb");
 const { facts, stored } = JSON.parse(readFileSync(new URL("golden/format-1.json", import.meta.url), "utf8"));
 
 runGolden({

@@ -1,6 +1,6 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Harness, type RawAccess, recordLogAccess, TcpProxy } from "@scrollback/conformance";
-import type { RunningServer } from "@scrollback/conformance/servers";
+import type { SharedServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/store-core";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
@@ -23,7 +23,7 @@ function open(url: string): { driver: RecordLogDriver; requestCount: () => numbe
 }
 
 /** Returns a function that creates harnesses on a server, each with its own table. */
-export function dynamoHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+export function dynamoHarnesses(starting: Promise<SharedServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url: endpoint, host, port } = await starting;
     const table = await makeTable(endpoint);

@@ -1,10 +1,10 @@
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { watchRequests } from "./requests.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
-const server = startServer("dynamodb");
+const server = sharedServer("dynamodb");
 let table: TestTable;
 let log: DynamoRecordLog;
 const sent: string[] = [];
@@ -17,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 const newStream = () => crypto.randomUUID();

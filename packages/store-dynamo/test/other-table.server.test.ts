@@ -3,13 +3,14 @@ import {
   type CreateTableCommandInput,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { user } from "./messages.ts";
-import { tableServer } from "./table-server.ts";
+import { tablesOn } from "./tables-on.ts";
 
-const { raw, ownTable, describeTable } = tableServer();
+const { raw, ownTable, describeTable } = tablesOn(sharedServer("dynamodb"));
 
 describe("a table of another program", () => {
   const pairs: [string, CreateTableCommandInput][] = [

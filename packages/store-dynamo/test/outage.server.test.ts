@@ -1,15 +1,14 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
 import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
 import { clientOf, makeTable, urlOf } from "./table.ts";
 
-const server = startServer("dynamodb");
+const server = sharedServer("dynamodb");
 const table = server.then(({ url }) => makeTable(url));
 afterAll(async () => {
   await (await table)[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 const reset = () => Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));

@@ -1,14 +1,12 @@
 import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { runRecordLog } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
 import { watchRequests } from "./requests.ts";
 import { clientOf, makeTable } from "./table.ts";
 
-const server = startServer("dynamodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("dynamodb");
 
 runRecordLog({
   name: "DynamoDB",

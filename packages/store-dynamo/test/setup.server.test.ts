@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AttributeDefinition,
   CreateTableCommand,
@@ -6,30 +5,20 @@ import {
   ScanCommand,
   UpdateTableCommand,
 } from "@aws-sdk/client-dynamodb";
-import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { describe, expect, test } from "vitest";
-import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { inProcess } from "./processes.ts";
 import { makeTable, urlOf } from "./table.ts";
-import { tableServer } from "./table-server.ts";
+import { tablesOn } from "./tables-on.ts";
 
-const { server, raw, ownTable, describeTable } = tableServer();
-
-/** Creates a table without the index that listings need. */
-async function createWithoutIndex(TableName: string): Promise<void> {
-  const { GlobalSecondaryIndexes, AttributeDefinitions, ...definition } = tableDefinition(TableName);
-  const [stream, number] = AttributeDefinitions;
-  const create = { ...definition, AttributeDefinitions: [stream, number] } as CreateTableCommandInput;
-  await (await raw).send(new CreateTableCommand(create));
-}
+const server = sharedServer("dynamodb");
+const { raw, ownTable, describeTable, createWithoutIndex } = tablesOn(server);
 
 const expiring = { AttributeName: "x", TimeToLiveStatus: "ENABLED" };
-
-const DAY = 24 * 60 * 60 * 1_000;
 
 describe("setup", () => {
   test("creates the defined table, billed by request, with expiry of items", async () => {
@@ -185,56 +174,6 @@ describe("setup", () => {
     };
     // The filled index contains the roots that existed before.
     await expect.poll(listed, { timeout: 30_000 }).toEqual(["a"]);
-  });
-
-  test("lets the server delete only expired items", async () => {
-    const { TableName, url } = await ownTable();
-    await using stores = createDynamoStores({ url });
-    await stores.setup();
-    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
-    for (const number of [1, 2, 3, 4]) {
-      const expiresAt = number < 3 ? Date.now() - DAY : Date.now() + DAY;
-      await log.insert("a", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
-    }
-    const numbers = async () => (await log.read("a", 10, 10, true)).map(({ number }) => number);
-    await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
-  });
-
-  test("lets the server delete rows of threads written before and after, which stay intact", async () => {
-    const { TableName, url } = await ownTable();
-    // DynamoDB Local does not delete an expired item that is missing in a sparse index of its table.
-    await createWithoutIndex(TableName);
-    await using stores = createDynamoStores({ url, maxMessages: 5 });
-    await stores.setup();
-    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
-    // A process of 40 days ago: rows that it gave an expiry have expired by now.
-    const past: Clock = {
-      wall: () => Date.now() - 40 * DAY,
-      monotonic: () => performance.now(),
-      sleep: (ms) => sleep(ms),
-    };
-    const driver = new RecordLogDriver(log, { clock: past });
-    await createStores(driver, { ttlMs: DAY })
-      .open("expired")
-      .addMessages([user("1")]);
-    const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
-    for (let number = 1; number <= 40; number++) await trimmed.addMessages([user(`${number}`)]);
-    const datedRows = async () => {
-      const rows = [
-        ...(await log.read("trimmed", Number.POSITIVE_INFINITY, 1_000, true)),
-        ...(await log.read("expired", Number.POSITIVE_INFINITY, 1_000, true)),
-      ];
-      return rows.filter(({ expiresAt }) => expiresAt !== undefined).length;
-    };
-    // The server deletes 20 items in 10 seconds.
-    await expect.poll(datedRows, { timeout: 90_000, interval: 500 }).toBe(0);
-    const kept = ["36", "37", "38", "39", "40"].map(user);
-    expect(await stores.open("trimmed").listMessages()).toEqual(kept);
-    await stores.open("trimmed").addMessages([user("41")]);
-    expect(await stores.open("trimmed").listMessages()).toEqual([...kept.slice(1), user("41")]);
-    expect(await stores.open("expired").listMessages()).toEqual([]);
-    await stores.open("expired").addMessages([user("new")]);
-    expect(await stores.open("expired").listMessages()).toEqual([user("new")]);
   });
 
   test("is not needed for an existing table", async () => {

@@ -1,4 +1,4 @@
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
 import type { WriterReport } from "./child.ts";
@@ -10,8 +10,7 @@ const WRITERS = 4;
 const MESSAGES = 12;
 
 test("16 writers in 4 processes on one thread all succeed, in order, and nothing is doubled", async () => {
-  await using server = await startServer("dynamodb");
-  await using table = await makeTable(server.url);
+  await using table = await makeTable((await sharedServer("dynamodb")).url);
   const start = performance.now();
   const reports = await Promise.all(
     Array.from({ length: PROCESSES }, (_, process) =>

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { runFactory } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { createStores, RecordLogDriver } from "@scrollback/store-core";
 import { Db, MongoClient, type MongoClientOptions } from "mongodb";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -12,14 +12,13 @@ import { type SentCommand, watchCommands } from "./commands.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
 
-const server = startServer("mongodb");
+const server = sharedServer("mongodb");
 let collection: TestCollection;
 beforeAll(async () => {
   collection = makeCollection((await server).url);
 });
 afterAll(async () => {
   await collection[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 /** A user's client, closed after the test, and options for stores on it. */

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { TcpProxy } from "@scrollback/conformance";
+import { FIRST_ROW } from "@scrollback/store-core";
 import { type Collection, MongoClient } from "mongodb";
-import type { RowDocument } from "../src/document.ts";
+import { keysFrom, type RowDocument } from "../src/document.ts";
 import type { Namespace } from "./client.ts";
 
 /** An unused collection, and a separate client to inspect it. */
@@ -24,6 +25,13 @@ export function makeCollection(url: string): TestCollection {
     },
   };
 }
+
+/** The rows of a thread without its root, by number. */
+export const rowsOf = ({ rows }: TestCollection, threadId: string) =>
+  rows
+    .find({ _id: keysFrom(threadId, FIRST_ROW, Number.POSITIVE_INFINITY) })
+    .sort({ _id: 1 })
+    .toArray();
 
 /** The URL of a server through a proxy. */
 export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {

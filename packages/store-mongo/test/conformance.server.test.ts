@@ -1,9 +1,7 @@
 import { runConformance } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { mongoHarnesses } from "./harness.ts";
 
-const server = startServer("mongodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("mongodb");
 
 runConformance({ name: "MongoDB", createHarness: mongoHarnesses(server) });

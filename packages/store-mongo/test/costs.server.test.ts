@@ -1,4 +1,4 @@
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { createStores, RecordLogDriver, type StoreOptions } from "@scrollback/store-core";
 import { BSON, type Document } from "mongodb";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -9,9 +9,11 @@ import { makeCollection, type TestCollection } from "./collection.ts";
 import { type SentCommand, takeNames, watchable, watchCommands } from "./commands.ts";
 import { user, users } from "./messages.ts";
 
+const isDeep = process.env.SCROLLBACK_DEEP === "1";
+
 // These figures are also in docs/reference/store-mongo.md: a change of one is a change of both.
 
-const server = startServer("mongodb");
+const server = sharedServer("mongodb");
 let collection: TestCollection;
 const drivers: RecordLogDriver[] = [];
 
@@ -23,7 +25,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await collection[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 /** Stores of a process with empty caches, and a record of its commands. */
@@ -44,8 +45,9 @@ describe("a commit", () => {
     const { stores, sent } = coldStores();
     const [short, long] = [stores.open(), stores.open()];
     for (let message = 0; message < 10; message++) await short.addMessages([user("Hello")]);
-    for (let batch = 0; batch < 10; batch++) await long.addMessages(users(1_000));
-    for (let message = 0; message < 500; message++) await long.addMessages(users(20));
+    const commits = isDeep ? 500 : 100;
+    for (let left = 20_000 - 20 * commits; left > 0; left -= 1_000) await long.addMessages(users(1_000));
+    for (let commit = 0; commit < commits; commit++) await long.addMessages(users(20));
     const weights: number[] = [];
     for (const store of [short, long]) {
       takeNames(sent);
@@ -153,9 +155,10 @@ describe("other operations", () => {
   test("a whole thread is one query of 256 commits, and then one for each 4 MiB", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
-    for (let message = 0; message < 600; message++) await store.addMessages([user("Hello")]);
+    const commits = isDeep ? 600 : 300;
+    for (let commit = 0; commit < commits; commit++) await store.addMessages([user("Hello")]);
     takeNames(sent);
-    expect(await store.listMessages()).toHaveLength(600);
+    expect(await store.listMessages()).toHaveLength(commits);
     expect(takeNames(sent)).toEqual(["find", "find"]);
   });
 });

@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { runFactory, TcpProxy } from "@scrollback/conformance";
-import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { type SharedServer, sharedServer } from "@scrollback/conformance/servers";
 import type { StoreFactory } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
 import { makeCollection, throughProxy } from "./collection.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
 
-let server: RunningServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer("mongodb");
+  server = await sharedServer("mongodb");
 });
-afterAll(() => server.stop());
 
 const collectionName = () => `suite-${crypto.randomUUID()}`;
 

@@ -1,13 +1,11 @@
 import { readFileSync } from "node:fs";
 import { runGolden } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { BSON } from "mongodb";
-import { afterAll } from "vitest";
 import { connect } from "./client.ts";
 import { makeCollection } from "./collection.ts";
 
-const server = startServer("mongodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("mongodb");
 const { facts, stored } = JSON.parse(readFileSync(new URL("golden/format-1.json", import.meta.url), "utf8"));
 
 runGolden({

@@ -1,5 +1,5 @@
 import { type CountedLog, type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
-import type { RunningServer } from "@scrollback/conformance/servers";
+import type { SharedServer } from "@scrollback/conformance/servers";
 import { keyOf, keysFrom, toRow } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
@@ -8,7 +8,7 @@ import { makeCollection, throughProxy } from "./collection.ts";
 import { watchable, watchCommands } from "./commands.ts";
 
 /** Returns a function that creates harnesses on a server, each with its own collection. */
-export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+export function mongoHarnesses(starting: Promise<SharedServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;
     const collection = makeCollection(url);

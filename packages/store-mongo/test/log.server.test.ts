@@ -1,4 +1,4 @@
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keyOf } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
@@ -6,7 +6,7 @@ import { parseOptions } from "../src/options.ts";
 import { makeCollection, type TestCollection } from "./collection.ts";
 import { type SentCommand, takeNames, watchable, watchCommands } from "./commands.ts";
 
-const server = startServer("mongodb");
+const server = sharedServer("mongodb");
 let collection: TestCollection;
 let log: MongoRecordLog;
 let sent: SentCommand[];
@@ -22,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await log.close();
   await collection[Symbol.asyncDispose]();
-  await (await server).stop();
 });
 
 const newStream = () => crypto.randomUUID();

@@ -1,14 +1,12 @@
 import { runRecordLog } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { keysFrom } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 import { makeCollection } from "./collection.ts";
 import { type SentCommand, watchable, watchCommands } from "./commands.ts";
 
-const server = startServer("mongodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("mongodb");
 
 runRecordLog({
   name: "MongoDB",

@@ -1,23 +1,13 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { startServer } from "@scrollback/conformance/servers";
-import {
-  type Clock,
-  createStores,
-  FIRST_ROW,
-  REMEMBERED_OPERATIONS,
-  RecordLogDriver,
-} from "@scrollback/store-core";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { keyOf, keysFrom } from "../src/document.ts";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { keyOf } from "../src/document.ts";
 import { createMongoStores } from "../src/index.ts";
-import { MongoRecordLog } from "../src/mongo-log.ts";
-import { parseOptions } from "../src/options.ts";
-import { makeCollection, type TestCollection } from "./collection.ts";
+import { makeCollection, rowsOf, type TestCollection } from "./collection.ts";
 import { user, users } from "./messages.ts";
 import { ChildJob } from "./processes.ts";
 
-const server = startServer("mongodb");
-afterAll(async () => (await server).stop());
+const server = sharedServer("mongodb");
 
 const HOUR = 60 * 60 * 1_000;
 
@@ -91,13 +81,6 @@ test("a listing is the same without setup", async () => {
 });
 
 describe("expiry", () => {
-  /** The rows of a thread without its root, by number. */
-  const rowsOf = ({ rows }: TestCollection, threadId: string) =>
-    rows
-      .find({ _id: keysFrom(threadId, FIRST_ROW, Number.POSITIVE_INFINITY) })
-      .sort({ _id: 1 })
-      .toArray();
-
   test("every row of a thread that expires has a date, and no row of another thread has", async () => {
     const collection = await ownCollection();
     const before = Date.now();
@@ -132,37 +115,5 @@ describe("expiry", () => {
     expect(dated.length).toBeLessThanOrEqual(200 - REMEMBERED_OPERATIONS);
     expect(dated).toEqual(blank.slice(0, dated.length));
     for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
-  });
-
-  test("the server deletes only rows past their date, and the thread stays intact", async () => {
-    const collection = await ownCollection();
-    // A process of 40 days ago: rows that it gave an expiry have expired by now.
-    const past: Clock = {
-      wall: () => Date.now() - 40 * 24 * HOUR,
-      monotonic: () => performance.now(),
-      sleep: (ms) => sleep(ms),
-    };
-    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).collection);
-    const driver = new RecordLogDriver(log, { clock: past });
-    await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(4));
-    const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
-    for (let number = 1; number <= 150; number++) await trimmed.addMessages([user(`${number}`)]);
-    await driver.close();
-    await using stores = createMongoStores(optionsOf(collection));
-    await stores.open("lasting").addMessages(users(3));
-    const count = () => collection.rows.countDocuments();
-    const before = await count();
-    await stores.setup();
-    // The server checks once a minute.
-    await expect.poll(count, { timeout: 100_000, interval: 500 }).toBeLessThan(before - 50);
-    expect(await rowsOf(collection, "expired")).toEqual([]);
-    expect(await stores.open("expired").read()).toMatchObject({ entries: [], revision: null });
-    expect(await stores.open("lasting").listMessages()).toEqual(users(3));
-    const kept = ["146", "147", "148", "149", "150"].map(user);
-    expect(await stores.open("trimmed").listMessages()).toEqual(kept);
-    await stores.open("trimmed").addMessages([user("151")]);
-    expect(await stores.open("trimmed").listMessages()).toEqual([...kept, user("151")]);
-    await stores.open("expired").addMessages(users(1));
-    expect(await stores.open("expired").listMessages()).toEqual(users(1));
   });
 });

@@ -1,9 +1,5 @@
 import { runConformance } from "@scrollback/conformance";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { postgresHarnesses } from "./harness.ts";
 
-const server = startServer("postgres");
-afterAll(async () => (await server).stop());
-
-runConformance({ name: "PostgreSQL", createHarness: postgresHarnesses(server) });
+runConformance({ name: "PostgreSQL", createHarness: postgresHarnesses(sharedServer("postgres")) });

@@ -1,10 +1,10 @@
 import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
-import type { RunningServer } from "@scrollback/conformance/servers";
+import type { SharedServer } from "@scrollback/conformance/servers";
 import { type Namespace, openLog } from "./client.ts";
 import { makeTable } from "./table.ts";
 
 /** Returns a function that creates harnesses on a server, each with its own table. */
-export function postgresHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+export function postgresHarnesses(starting: Promise<SharedServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;
     const table = await makeTable(url);

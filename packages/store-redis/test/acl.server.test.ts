@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
-import { opened } from "./clients.ts";
+import { opened, serverNames } from "./clients.ts";
 import { documentedRules } from "./documented-rules.ts";
 import { user, users } from "./messages.ts";
 
@@ -39,9 +39,10 @@ async function useEverything(url: string, keyPrefix: string): Promise<void> {
   expect(await stores.listThreads()).toMatchObject({ threads: [] });
 }
 
-describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (name) => {
+describe.each(serverNames)("on %s", (name) => {
   let server: RunningServer;
   beforeAll(async () => {
+    // A server of its own, because users are defined and scripts flushed.
     server = await startServer(name);
   });
   afterAll(() => server.stop());

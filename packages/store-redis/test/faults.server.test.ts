@@ -13,6 +13,7 @@ import { rejection } from "./rejection.ts";
 
 let server: RunningServer;
 beforeAll(async () => {
+  // A server of its own, because it is killed; it acknowledges a write after writing it to disk.
   server = await startServer("redis", {
     password: "hunter2",
     args: ["--appendonly", "yes", "--appendfsync", "always"],

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
-import type { Address, RedisCluster, RedisSentinel, RunningServer } from "@scrollback/conformance/servers";
+import type { Address, RedisCluster, RedisSentinel, SharedServer } from "@scrollback/conformance/servers";
 import { Cluster, Redis } from "ioredis";
 import { parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
@@ -12,7 +12,7 @@ const connectionModule = new URL("./connection.ts", import.meta.url);
 
 /** Returns a function that creates harnesses on a server, each with its own namespace. */
 export function redisHarnesses(
-  starting: Promise<RunningServer>,
+  starting: Promise<SharedServer & { readonly password?: string | undefined }>,
   module: URL = connectionModule,
 ): () => Promise<Harness> {
   return async () => {

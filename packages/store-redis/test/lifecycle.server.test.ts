@@ -24,6 +24,7 @@ const run = promisify(execFile);
 
 let server: RunningServer;
 beforeAll(async () => {
+  // A server of its own, because scripts are flushed and a database is named by its number.
   server = await startServer("redis");
 });
 afterAll(() => server.stop());

@@ -11,6 +11,7 @@ import { user, users } from "./messages.ts";
 
 let server: RunningServer;
 beforeAll(async () => {
+  // A server of its own, because its statistics of commands are counted, and a listing scans all of its keys.
   server = await startServer("redis");
 });
 afterAll(() => server.stop());
@@ -118,6 +119,8 @@ test("a page is at most 10 scan steps and a read of each found thread, also amon
   }
 });
 
+const more = process.env.SCROLLBACK_DEEP === "1" ? 4_000 : 1_500;
+
 test("C20 a cursor stays valid while the server's tables grow and shrink, for pages of any size", async () => {
   const { client, stores, keyPrefix } = open();
   const ids = await fill(stores, 200);
@@ -132,9 +135,9 @@ test("C20 a cursor stays valid while the server's tables grow and shrink, for pa
       });
       for (const { threadId } of threads) found.add(threadId);
       cursor = next.cursor;
-      if (page === 3) await fill(others, 4_000, "more");
+      if (page === 3) await fill(others, more, "more");
       if (page === 9)
-        await Promise.all(Array.from({ length: 4_000 }, (_, index) => others.deleteThread(`more ${index}`)));
+        await Promise.all(Array.from({ length: more }, (_, index) => others.deleteThread(`more ${index}`)));
     }
     expect([...found].sort(), `pages of ${limit}`).toEqual(ids);
   }

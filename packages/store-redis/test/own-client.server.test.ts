@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { startServer } from "@scrollback/conformance/servers";
+import { sharedServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { user } from "./messages.ts";
@@ -10,7 +10,7 @@ declareOwnClientTests("ioredis 6");
 
 test("C15 a deletion that is aborted while the client connects is not sent later", async () => {
   // ioredis 6 requests its protocol before it sends commands, ioredis 5 sends them at once. With a password the store logs in before.
-  await using open = await startServer("redis");
+  const open = await sharedServer("redis");
   const { proxy, url } = await throughProxy(open);
   const keyPrefix = randomUUID();
   await using slow = createRedisStores({ url, keyPrefix });

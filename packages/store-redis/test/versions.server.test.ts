@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
-import { majors, opened } from "./clients.ts";
+import { majors, opened, serverNames } from "./clients.ts";
 import { user, users } from "./messages.ts";
 
 const kinds = fc.constantFrom("s", "u", "u", "o", "t", "t");
@@ -35,9 +35,10 @@ const reads: Partial<ReadRequest>[] = [
   { limit: 2, after: 1 },
 ];
 
-describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name) => {
+describe.each(serverNames)("%s", (name) => {
   let server: RunningServer;
   beforeAll(async () => {
+    // A server of its own, because scripts are flushed, its memory is limited, and it becomes a replica.
     server = await startServer(name);
   });
   afterAll(() => server.stop());

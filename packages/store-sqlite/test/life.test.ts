@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { createStores, type MessageStore } from "@scrollback/store-core";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
@@ -116,8 +117,8 @@ describe("expiry", () => {
     expect(await brief.open("large").listMessages()).toEqual([]);
   });
 
-  describe("a thread of 100,000 messages that expired", () => {
-    const count = 100_000;
+  const count = rounds(20_000, 100_000);
+  describe(`a thread of ${count} messages that expired`, () => {
     const left = () => Number(scratch.query("SELECT count(*) AS count FROM scrollback_messages")[0]?.count);
     const makeExpired = async () => {
       vi.useFakeTimers({ toFake: ["Date"] });

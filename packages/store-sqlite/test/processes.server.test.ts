@@ -53,10 +53,12 @@ async function release(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-test("a writer killed 20 times during its commits leaves whole batches, including all that were acknowledged", async () => {
+const DEATHS = process.env.SCROLLBACK_DEEP === "1" ? 20 : 5;
+
+test("a writer killed repeatedly during its commits leaves whole batches, including all that were acknowledged", async () => {
   const rounds: { name: string; acknowledged: number }[] = [];
   await using stores = createSqliteStores({ url: scratch.url });
-  for (let round = 1; round <= 20; round++) {
+  for (let round = 1; round <= DEATHS; round++) {
     const child = start("write", `round-${round}`);
     const lines = output(child);
     await once(child.stdout ?? child, "data");
@@ -80,7 +82,7 @@ test("a writer killed 20 times during its commits leaves whole batches, includin
     expect(written).toEqual(written.map((_, index) => index + 1));
     expect([acknowledged, acknowledged + 1]).toContain(written.length);
   }
-  expect(await stores.open("other").listMessages()).toHaveLength(20);
+  expect(await stores.open("other").listMessages()).toHaveLength(DEATHS);
 });
 
 test("processes that open and close one new file concurrently lose nothing", async () => {
@@ -140,7 +142,7 @@ describe("while another process holds the write lock", () => {
     const added = store.addMessages([user("after")]).then(() => {
       isAdded = true;
     });
-    await sleep(1_500);
+    await sleep(600);
     expect(await store.listMessages()).toEqual([user("before")]);
     expect(isAdded).toBe(false);
     await release(holder);

@@ -1,11 +1,12 @@
-import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { afterAll, beforeAll } from "vitest";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { beforeAll } from "vitest";
 import { describeCrashes } from "./crashes.ts";
 
-let server: RunningServer;
+let url: string;
 beforeAll(async () => {
-  server = await startServer("redis", { password: "hush" });
+  const { host, port } = await sharedServer("redis");
+  // The server's default user has no password and accepts any.
+  url = `redis://default:hush@${host}:${port}`;
 });
-afterAll(() => server.stop());
 
-describeCrashes("redis", () => server.url);
+describeCrashes("redis", () => url);

@@ -64,7 +64,8 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
     return dialogue(await stores.open(threadId).listMessages());
   }
 
-  describe(`a group chat over several processes on ${backend}`, () => {
+  // Concurrent, because they mostly wait for their processes, and each has a thread of its own.
+  describe(`a group chat over several processes on ${backend}`, { concurrent: true }, () => {
     test("a state is restored in another process: history, views, next agent, completion", async () => {
       const threadId = backend === "memory" ? {} : { threadId: randomUUID() };
       const first = await runChat({ url, ...threadId, input, turns: 2 });

@@ -1,0 +1,3 @@
+import { declareHalfOfTheSteps } from "./simulator-steps.ts";
+
+declareHalfOfTheSteps("odd");

@@ -1,0 +1,3 @@
+import { declareTwoServerTests } from "./two-servers.ts";
+
+for (const backend of ["MongoDB", "DynamoDB", "PostgreSQL"] as const) declareTwoServerTests(backend);

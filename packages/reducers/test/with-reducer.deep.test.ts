@@ -1,0 +1,4 @@
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareReducedStoreTests } from "./reduced-store.ts";
+
+onServer("DynamoDB", declareReducedStoreTests);

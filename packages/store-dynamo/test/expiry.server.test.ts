@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startServer } from "@scrollback/conformance/servers";
+import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import { afterAll, describe, expect, test } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
+import { createDynamoStores } from "../src/index.ts";
+import { user } from "./messages.ts";
+import { tablesOn } from "./tables-on.ts";
+
+// A server of its own, because DynamoDB Local deletes only 20 expired items of all tables in 10 seconds.
+const server = startServer("dynamodb");
+const { raw, ownTable, createWithoutIndex } = tablesOn(server);
+afterAll(async () => (await server).stop());
+
+const DAY = 24 * 60 * 60 * 1_000;
+const WRITTEN = 40;
+const isDeep = process.env.SCROLLBACK_DEEP === "1";
+
+describe.concurrent("setup", () => {
+  test("lets the server delete only expired items", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    for (const number of [1, 2, 3, 4]) {
+      const expiresAt = number < 3 ? Date.now() - DAY : Date.now() + DAY;
+      await log.insert("a", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
+    }
+    const numbers = async () => (await log.read("a", 10, 10, true)).map(({ number }) => number);
+    await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
+  });
+
+  test("lets the server delete rows of threads written before and after, which stay intact", async () => {
+    const { TableName, url } = await ownTable();
+    // DynamoDB Local does not delete an expired item that is missing in a sparse index of its table.
+    await createWithoutIndex(TableName);
+    await using stores = createDynamoStores({ url, maxMessages: 5 });
+    await stores.setup();
+    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    // A process of 40 days ago: rows that it gave an expiry have expired by now.
+    const past: Clock = {
+      wall: () => Date.now() - 40 * DAY,
+      monotonic: () => performance.now(),
+      sleep: (ms) => sleep(ms),
+    };
+    const driver = new RecordLogDriver(log, { clock: past });
+    await createStores(driver, { ttlMs: DAY })
+      .open("expired")
+      .addMessages([user("1")]);
+    const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
+    for (let number = 1; number <= WRITTEN; number++) await trimmed.addMessages([user(`${number}`)]);
+    const rowsOf = async (stream: string) => await log.read(stream, Number.POSITIVE_INFINITY, 1_000, true);
+    const datedRows = async () =>
+      [...(await rowsOf("trimmed")), ...(await rowsOf("expired"))].filter(
+        (row) => row.expiresAt !== undefined,
+      );
+    // The server deletes 20 items in 10 seconds. Also a thread of which it has deleted only a part is intact.
+    if (isDeep) await expect.poll(datedRows, { timeout: 90_000, interval: 500 }).toEqual([]);
+    else
+      await expect
+        .poll(async () => (await rowsOf("trimmed")).length, { timeout: 90_000, interval: 200 })
+        .toBeLessThan(WRITTEN - 10);
+    const kept = ["36", "37", "38", "39", "40"].map(user);
+    expect(await stores.open("trimmed").listMessages()).toEqual(kept);
+    await stores.open("trimmed").addMessages([user("41")]);
+    expect(await stores.open("trimmed").listMessages()).toEqual([...kept.slice(1), user("41")]);
+    expect(await stores.open("expired").listMessages()).toEqual([]);
+    await stores.open("expired").addMessages([user("new")]);
+    expect(await stores.open("expired").listMessages()).toEqual([user("new")]);
+  });
+});
