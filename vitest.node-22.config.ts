@@ -18,7 +18,7 @@ export default defineConfig({
       "conformance-tests/test/conformance-{memory,record-log}.test.ts",
       "packages/store-sqlite/test/conformance.test.ts",
       // Testcontainers, which starts its servers, takes no Node so old.
-      ...(isOldest ? [] : ["packages/store-redis/test/conformance.server.test.ts"]),
+      ...(isOldest ? [] : ["packages/store-redis/test/conformance{.server,-cluster.deep}.test.ts"]),
     ],
     maxWorkers: 2,
     testTimeout: 60_000,
