@@ -1,18 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
-import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
+import { MAX_ATTEMPTS, pauseAfter, untilReachable } from "./attempts.ts";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";
 import { commitPlan, type Plan, type Written } from "./commit-plan.ts";
 import type { ChatContext } from "./context.ts";
-import { isSameMessage, newEntry, publicEntry } from "./entries.ts";
+import { hasContent, isSameMessage, newEntry, publicEntry } from "./entries.ts";
 import { type Head, withFields } from "./head.ts";
 import { checkRunResult, checkUpdate } from "./run-checks.ts";
 import type { ChatLocation } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
-/** The pause before the next attempt when the store is unreachable at the end of a run. */
-const END_RETRY_MS = 250;
 const abortMessages = {
   stopped: "the run was asked to stop",
   "taken-over": "another run has taken the place of this one",
@@ -100,7 +97,8 @@ export class ActiveRun<M extends Identified> {
   }
 
   /**
-   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O.
+   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O. An answer that the store refuses
+   * is reported to `onError`, and the run goes on.
    *
    * @throws StoreError `INVALID_ARGUMENT` for a value without an id or a role.
    */
@@ -118,7 +116,7 @@ export class ActiveRun<M extends Identified> {
   async save(): Promise<void> {
     await this.#write(async (view, head, now) => {
       const entries = await this.#placed(view, this.#latest, { status: "partial" }, now);
-      return { ...entries, head: { run: head.run && { ...head.run, beatAt: now } } };
+      return { ...entries, ...renewed(head, now) };
     });
   }
 
@@ -156,26 +154,13 @@ export class ActiveRun<M extends Identified> {
         return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
       }, isDone);
     try {
-      await this.#reached(async () => {
-        await end().finally(() => {
+      const attempt = () =>
+        end().finally(() => {
           isRetry = true;
         });
-      });
+      await untilReachable(attempt, this.#context.leaseMs, (error) => this.#context.onError(error, "end"));
     } finally {
       this.#finish();
-    }
-  }
-
-  /** Retries a write while the store is unreachable, for at most `leaseMs`. */
-  async #reached(write: () => Promise<void>): Promise<void> {
-    const end = performance.now() + this.#context.leaseMs;
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!StoreError.is(error, "UNAVAILABLE") || performance.now() + END_RETRY_MS > end) throw error;
-      }
-      await sleep(END_RETRY_MS);
     }
   }
 
@@ -212,7 +197,7 @@ export class ActiveRun<M extends Identified> {
     try {
       const { now, leaseMs } = this.#context;
       const beatAt = this.#view.head?.run?.beatAt ?? 0;
-      if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.save();
+      if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.#saveOrRenew();
       else await this.#look();
     } catch (error) {
       // The signal reports this already, so it is not an error.
@@ -220,6 +205,17 @@ export class ActiveRun<M extends Identified> {
       if (!isOver) this.#context.onError(error, "beat");
     } finally {
       this.#isBeating = false;
+    }
+  }
+
+  /** Saves the answer. If the store refuses it, reports this and keeps the lease: the end may be storable. */
+  async #saveOrRenew(): Promise<void> {
+    try {
+      await this.save();
+    } catch (error) {
+      if (!StoreError.is(error, "INVALID_ARGUMENT") && !StoreError.is(error, "TOO_LARGE")) throw error;
+      this.#context.onError(error, "beat");
+      await this.#write(async (_view, head, now) => renewed(head, now));
     }
   }
 
@@ -298,12 +294,7 @@ export class ActiveRun<M extends Identified> {
   }
 }
 
-/** The fields that say nothing by themselves. */
-const FRAME = new Set(["id", "role", "authorName", "createdAt"]);
-
-/** Whether a message says something: it has text, parts, tool calls, metadata or any other field that is not empty. */
-function hasContent(message: object): boolean {
-  const isEmpty = (value: unknown) =>
-    typeof value === "object" && value !== null ? Object.keys(value).length === 0 : (value ?? "") === "";
-  return Object.entries(message).some(([name, value]) => !FRAME.has(name) && !isEmpty(value));
+/** The change of a heartbeat. */
+function renewed({ run }: Head, beatAt: number): Pick<Plan<never>, "head"> {
+  return { head: { run: run && { ...run, beatAt } } };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreError } from "@scrollback/store-core";
+import { resultNow, StoreError } from "@scrollback/store-core";
 import { ActiveRun } from "./active-run.ts";
 import { patched, planAppend, planDropAnswer, planEdit } from "./changes.ts";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "./chat.ts";
@@ -123,7 +123,7 @@ function decide<M extends Identified>(
   decideChange: DecideRunChange<M>,
   entries: readonly StoredEntry<M>[],
 ): RunChange<M> {
-  const change = decideChange(entries.map(publicEntry));
+  const change = resultNow("begin: the change", decideChange(entries.map(publicEntry)));
   checkRunChange(change, context.check);
   return change;
 }
@@ -157,7 +157,7 @@ async function planChange<M extends Identified>(
   const index = view.entries.findIndex(({ message }) => message.id === change.replace);
   const stored = view.entries[index];
   if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message with this id");
-  const message = change.with(stored.message);
+  const message = resultNow("begin: with", change.with(stored.message));
   if (message === undefined)
     throw new StoreError(
       "CONFLICT",
@@ -210,6 +210,8 @@ export async function stopRun<M extends Identified>(
   runId: string | undefined,
 ): Promise<boolean> {
   let stopped: StoredRun | undefined;
+  // A run of this process stops even if the store is unreachable.
+  context.runs.abort(location.threadId, runId, "stopped");
   try {
     await writeChat<M>(context, location, {
       method: "stop",

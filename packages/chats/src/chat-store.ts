@@ -1,10 +1,10 @@
 import { MarkedDirectories, systemDirectoryClock } from "@scrollback/collections";
 import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-core";
 import { Background } from "./background.ts";
+import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
 import type { ErrorSource } from "./context.ts";
-import { textOf } from "./entries.ts";
 import { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 import { OwnedChats } from "./owned-chats.ts";
@@ -12,14 +12,17 @@ import type { RunContext } from "./run-context.ts";
 import { Runs } from "./runs.ts";
 import { threads } from "./threads.ts";
 
-/** Options of {@link ChatStore}. */
+/**
+ * Options of {@link ChatStore}. Each callback must return its result, not a promise. If it throws or returns an invalid result,
+ * `onError` receives the error and the default is used.
+ */
 export interface ChatStoreOptions<M extends Identified> {
   /**
    * A store factory of any backend and any message type, without `maxMessages`: a reducer shortens a model's prompt.
    * With `ttlMs` a chat expires that long after its last write.
    */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** Returns the problem of a message, or undefined. The id and the role are always checked. */
+  /** Returns the problem of a message, or undefined. The id and the role are always checked. If it throws, the message is refused. */
   check?(message: unknown): string | undefined;
   /** The text of a message for lists, which is cut to 160 characters. Default: its content, or its text parts. */
   preview?(message: M): string;
@@ -31,7 +34,10 @@ export interface ChatStoreOptions<M extends Identified> {
   readonly leaseMs?: number;
   /** The interval in milliseconds at which a run saves its answer and checks for a request to stop. Default 2,000. */
   readonly beatMs?: number;
-  /** Called with failures of background work, which is retried automatically. */
+  /**
+   * Called with errors that no caller receives: of background work and of ends of runs, which are retried automatically, and of
+   * callbacks. It is not awaited; what it throws becomes a warning of the process.
+   */
   onError?(error: unknown, source: ErrorSource): void;
 }
 
@@ -51,8 +57,9 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
-    const { check = () => undefined, preview = textOf, closeAnswer = (message) => message } = options;
-    const { now = Date.now, leaseMs = 15_000, beatMs = 2_000, onError = () => undefined } = options;
+    const { leaseMs = 15_000, beatMs = 2_000 } = options;
+    const callbacks = callbacksOf(options);
+    const { now, onError } = callbacks;
     const stores = options.stores.withTraits(chatMessageTraits);
     const directories = new MarkedDirectories<StoredSummary>({
       stores,
@@ -63,8 +70,9 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
     this.#context = {
-      ...{ stores, directories, check, preview, closeAnswer, now, onError, background },
-      ...{ leaseMs, beatMs, runs: new Runs<M>(), followers: new Followers() },
+      ...callbacks,
+      ...{ stores, directories, background, leaseMs, beatMs },
+      ...{ runs: new Runs<M>(), followers: new Followers() },
     };
   }
 

@@ -4,8 +4,11 @@ import type { Identified } from "./chat.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 
-/** The background work that failed: a heartbeat of a run, or the maintenance of a list. */
-export type ErrorSource = "beat" | "list";
+/**
+ * The source of an error that no caller receives: a heartbeat of a run; an attempt to end a run, which is repeated; the maintenance
+ * of a list; a callback of the {@link ChatStoreOptions}, without which the work went on.
+ */
+export type ErrorSource = "beat" | "end" | "list" | "callback";
 
 /** The shared context of all chats of a {@link ChatStore}. */
 export interface ChatContext<M extends Identified> {

@@ -54,3 +54,13 @@ export function textOf(message: object): string {
   });
   return texts.join("\n");
 }
+
+/** The fields that say nothing by themselves. */
+const FRAME = new Set(["id", "role", "authorName", "createdAt"]);
+
+/** Whether a message says something: it has text, parts, tool calls, metadata or any other field that is not empty. */
+export function hasContent(message: object): boolean {
+  const isEmpty = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.keys(value).length === 0 : (value ?? "") === "";
+  return Object.entries(message).some(([name, value]) => !FRAME.has(name) && !isEmpty(value));
+}

@@ -1,5 +1,5 @@
 // Exceeds 300 lines because every call on chats is declared here once, with its contract.
-import { isFunction } from "@scrollback/store-core";
+import { isFunction, resultNow } from "@scrollback/store-core";
 import { type BeginOptions, beginRun, type DecideRunChange, type RunChange, stopRun } from "./begin-run.ts";
 import {
   appended,
@@ -133,7 +133,9 @@ export class OwnedChats<M extends Identified = Identified> {
       intent: isDecided ? patch : null,
       plan: (view, head) => {
         const fields =
-          typeof patch === "function" ? patch(chatOf(head, String(view.revision), this.#context)) : patch;
+          typeof patch === "function"
+            ? resultNow("update: the patch", patch(chatOf(head, String(view.revision), this.#context)))
+            : patch;
         if (fields === undefined) return undefined;
         checkPatch("update", fields);
         return { head: patched("update", head, fields) };

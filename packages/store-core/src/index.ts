@@ -15,6 +15,7 @@ export {
   isString,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
+export { CALLBACK_MS, type CallbackHandling, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
 export {

@@ -1,0 +1,93 @@
+import { type Check, invalid } from "./arguments.ts";
+import { StoreError } from "./errors.ts";
+
+/** The default time in milliseconds within which an asynchronous callback of the application must finish. */
+export const CALLBACK_MS = 10_000;
+
+/**
+ * Makes an application's `onError` harmless: it is not awaited, and an error that it throws or rejects with becomes a warning of
+ * the process.
+ */
+export function reporter<A extends unknown[]>(
+  onError: ((...args: A) => unknown) | undefined,
+): (...args: A) => void {
+  return (...args) => {
+    try {
+      const result = onError?.(...args);
+      if (isThenable(result)) result.then(undefined, warnOfOnError);
+    } catch (failure) {
+      warnOfOnError(failure);
+    }
+  };
+}
+
+function warnOfOnError(failure: unknown): void {
+  const message = failure instanceof Error ? failure.message : String(failure);
+  process.emitWarning(`onError: ${message}`, { type: "ScrollbackWarning" });
+}
+
+/** The handling of a callback that fails. */
+export interface CallbackHandling<T> {
+  /** For the error that is reported. */
+  readonly name: string;
+  /** Checks the result. */
+  readonly check?: Check;
+  onError(error: unknown): void;
+  /** Returns the result to use if the callback fails. */
+  otherwise(): T;
+}
+
+/**
+ * The result of a callback of the application that must return at once. A callback fails if it throws, returns a promise, or
+ * returns a value that `check` refuses.
+ */
+export function callNow<T>(
+  callback: () => T,
+  { name, check = () => undefined, onError, otherwise }: CallbackHandling<T>,
+): T {
+  try {
+    const result = resultNow(name, callback());
+    const problem = check(result);
+    if (problem) invalid(`${name}: the result ${problem}`);
+    return result;
+  } catch (error) {
+    onError(error);
+    return otherwise();
+  }
+}
+
+/** Refuses a promise, and keeps its rejection from ending the process. @throws StoreError `INVALID_ARGUMENT`. */
+export function resultNow<T>(name: string, result: T): T {
+  if (!isThenable(result)) return result;
+  result.then(undefined, () => undefined);
+  return invalid(`${name}: must return its result, not a promise`);
+}
+
+/**
+ * The result of a callback of the application that may return a promise. After `ms` milliseconds its signal is aborted, and a
+ * result that comes later is ignored.
+ *
+ * @throws what the callback throws, and StoreError `UNAVAILABLE` after `ms` milliseconds.
+ */
+export async function callWithin<T>(
+  ms: number,
+  name: string,
+  callback: (signal: AbortSignal) => T | PromiseLike<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new StoreError("UNAVAILABLE", `${name}: did not finish within ${ms} ms`);
+    reject(error);
+    controller.abort(error);
+  }, ms);
+  try {
+    return await Promise.race([callback(controller.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
