@@ -10,10 +10,12 @@ import { answerPrefix } from "./answer-prefix.ts";
 import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
 import { isBlankAnswer } from "./parent-id.ts";
 import { hasCode } from "./run-change.ts";
+import { storableMessage } from "./storable.ts";
 
 /** The sizes to which an answer that is too large is cut, largest first. */
 const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
 const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
+const REFUSED = "the answer is not valid";
 
 /** The options of `toUIMessageStream` with which an answer is stored. */
 export type RecorderOptions<UI extends UIMessage> = Required<
@@ -49,8 +51,9 @@ export function recordAnswer<UI extends UIMessage>({
   let isAborted = false;
   let errorText: string | undefined;
   let finishReason: string | undefined;
-  /** The answer so far; at the end, the SDK's final message. */
+  /** The answer so far, of chunks that can be stored. */
   let latest: UI | undefined;
+  /** Without `pipe`: the SDK's final message. */
   let whole: UI | undefined;
 
   const statusOf = () => {
@@ -61,15 +64,16 @@ export function recordAnswer<UI extends UIMessage>({
 
   /**
    * Saves the answer; false if that failed. If the run was taken over or deleted, its signal is aborted: that is not an
-   * error.
+   * error. Never rejects.
    */
   const end = async (): Promise<boolean> => {
     if (!whole) await macrotask();
-    const message = whole ?? latest;
+    const made = whole ?? latest;
+    const message = made && !isBlankAnswer(made) ? storableMessage(made, onError) : undefined;
     const status = statusOf();
     try {
       await run.end({
-        ...(message && !isBlankAnswer(message) && { message: stored(message) }),
+        ...(message && { message }),
         status,
         ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
       });
@@ -77,7 +81,8 @@ export function recordAnswer<UI extends UIMessage>({
     } catch (error) {
       if (hasCode(error, "CONFLICT", "NOT_FOUND") && run.signal.aborted) return true;
       onError(error);
-      if (message && hasCode(error, "TOO_LARGE")) await endWithPrefix(stored(message)).catch(onError);
+      if (message && hasCode(error, "TOO_LARGE")) await endWithPrefix(message).catch(onError);
+      if (message && hasCode(error, "INVALID_ARGUMENT")) await endUnchecked(message).catch(onError);
       return false;
     } finally {
       finish();
@@ -94,6 +99,12 @@ export function recordAnswer<UI extends UIMessage>({
         if (bytes === PREFIX_BYTES.at(-1) || !hasCode(error, "TOO_LARGE")) throw error;
       }
     }
+  };
+
+  /** Ends the run with an answer that the `check` of the store refuses. */
+  const endUnchecked = async (message: UI) => {
+    run.update(message);
+    await run.end({ status: "failed", error: REFUSED });
   };
 
   const saveStep = async () => {
@@ -133,14 +144,15 @@ export function recordAnswer<UI extends UIMessage>({
       generateMessageId: () => run.messageId,
       async onStepEnd({ responseMessage }) {
         if (isPiped || isBlankAnswer(responseMessage)) return;
-        run.update(stored(responseMessage));
+        run.update(storableMessage(responseMessage, onError));
         await saveStep();
       },
       async onEnd(event) {
         isAborted ||= event.isAborted;
         finishReason ??= event.finishReason;
+        if (isPiped) return;
         whole = event.responseMessage;
-        if (!isPiped) await end();
+        await end();
       },
     },
     pipe(stream) {
@@ -168,9 +180,4 @@ function withoutUndefined<UI extends UIMessage>(message: UI): UI {
   const defined = <T extends object>(value: T) =>
     Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
   return { ...defined(message), parts: message.parts.map(defined) };
-}
-
-/** The answer as a client has it: without values that JSON lacks. */
-function stored<UI extends UIMessage>(message: UI): UI {
-  return JSON.parse(JSON.stringify(message)) as UI;
 }

@@ -1,3 +1,4 @@
+import { type Check, callNow } from "@scrollback/store-core";
 import {
   type InferUIMessageChunk,
   stepCountIs,
@@ -25,7 +26,13 @@ export async function answerOf<UI extends UIMessage>(
     : turn;
   const made = await modelAnswer(reduced, options);
   if (made instanceof ReadableStream) return made;
-  const { onError: errorText, redactToolErrors = errorText !== undefined, ...stream } = options.stream ?? {};
+  const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
+  const { redactToolErrors = textOf !== undefined } = stream;
+  const errorText = (error: unknown) =>
+    callNow(() => textOf?.(error) ?? ERROR_TEXT, {
+      ...{ name: "stream.onError", check: isText, onError },
+      otherwise: () => ERROR_TEXT,
+    });
   const tools = toolsOf(options);
   /** The SDK calls `onError` again for the error chunk that it creates. */
   let echo: string | undefined;
@@ -35,14 +42,23 @@ export async function answerOf<UI extends UIMessage>(
     ...(tools && { tools }),
     stream: made.stream,
     redactToolErrors,
+    ...(messageMetadata && {
+      messageMetadata: (part: Parameters<typeof messageMetadata>[0]) =>
+        callNow(() => messageMetadata(part), {
+          ...{ name: "stream.messageMetadata", onError },
+          otherwise: () => undefined,
+        }),
+    }),
     onError(error) {
       if (error instanceof Error && error.message === echo) return echo;
       if (!turn.signal.aborted) onError(error);
-      echo = errorText?.(error) ?? ERROR_TEXT;
+      echo = errorText(error);
       return echo;
     },
   });
 }
+
+const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 
 /** The tools that messages are checked with. */
 export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {

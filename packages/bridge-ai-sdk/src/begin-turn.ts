@@ -1,5 +1,5 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { checkOptions, hasMethods, invalid, isFunction } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isFunction, reporter } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { beginChecks } from "./handler-checks.ts";
@@ -13,7 +13,7 @@ export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOpt
   readonly chats: OwnedChats<UI>;
   /** The JSON that the client posted. */
   readonly body: unknown;
-  /** Called with errors that occur while the answer is streamed and stored. */
+  /** Called with errors that occur while the answer is streamed and stored, and of callbacks. It is not awaited. */
   onError?(error: unknown): void;
 }
 
@@ -43,10 +43,11 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
     body: () => undefined,
     onError: isFunction,
   });
-  const { chats, body, onError = () => undefined, ...begin } = options;
+  const { chats, body, onError: given, ...begin } = options;
   if (chats === undefined) invalid("beginTurn: chats must be the chats of an owner");
+  const onError = reporter(given);
   const post = parsePostBody(body);
-  const begun = await beginRun(post, { ...begin, chats });
+  const begun = await beginRun(post, { ...begin, chats, onError });
   const turn = await turnOf(begun, chats.ownerId, post, begin).catch(async (error) => {
     await begun.run.end({ status: "failed" });
     throw error;

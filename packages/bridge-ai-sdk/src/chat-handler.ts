@@ -1,23 +1,24 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { StoreError } from "@scrollback/store-core";
+import { CALLBACK_MS, reporter, StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { answerOf, toolsOf } from "./answer-source.ts";
 import { closeUiAnswer } from "./close-answer.ts";
-import { errorResponse } from "./error-response.ts";
+import { errorResponse, isServerError } from "./error-response.ts";
+import { guardedStreams } from "./guarded-streams.ts";
 import type { ChatHandler } from "./handler.ts";
 import { checkHandlerOptions, checkOwner } from "./handler-checks.ts";
 import { inProcessStreams } from "./in-process-streams.ts";
-import { type BegunRun, beginRun, recorderOf, turnOf } from "./open-turn.ts";
+import { type BegunRun, beginRun, readRequest, recorderOf, turnOf } from "./open-turn.ts";
 import type { ChatHandlerOptions, Turn } from "./options.ts";
 import { type PostBody, parsePostBody } from "./post-body.ts";
 import { readJson } from "./read-json.ts";
 import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
-import { hasCode, isAsked, readTurnRequest } from "./run-change.ts";
+import { hasCode, isAsked } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 import { answerResponse } from "./stream-response.ts";
-import { firstTitleOf, isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
+import { firstTitleOf, isOpenTitle, makeTitle, titleOf, wantsTitle } from "./titles.ts";
 
 const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 
@@ -32,7 +33,7 @@ const DEFAULT_MAX_BYTES = 1_024 * 1_024;
  */
 export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOptions<UI>): ChatHandler {
   checkHandlerOptions(options);
-  const { chats, streams = inProcessStreams(), maxMessageBytes = DEFAULT_MAX_BYTES, title } = options;
+  const { chats, maxMessageBytes = DEFAULT_MAX_BYTES, title, callbackMs = CALLBACK_MS } = options;
   const { allowImport: isImportAllowed = false } = options;
   const { metadataSchema, dataSchemas, whileRunning, onStale, generateMessageId } = options;
   const tools = toolsOf(options);
@@ -46,6 +47,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     ...(whileRunning && { whileRunning }),
     ...(onStale && { onStale }),
     ...(generateMessageId && { generateMessageId }),
+    callbackMs,
     create: (message: UI) => {
       const text = title === false ? undefined : titleOf(message);
       return text === undefined ? {} : { title: text, titleBy: "text" as const };
@@ -61,14 +63,19 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
   const closeAnswer = (message: UI) => closeUiAnswer(message, tools);
 
+  const onError = reporter(options.onError);
   const report = (error: unknown, chatId: string, runId?: string) =>
-    options.onError?.(error, { chatId, ...(runId !== undefined && { runId }) });
+    onError(error, { chatId, ...(runId !== undefined && { runId }) });
+  const streams = guardedStreams(options.streams ?? inProcessStreams(), callbackMs, (error) =>
+    report(error, ""),
+  );
 
   const respond = async (chatId: string, answer: () => Promise<Response>): Promise<Response> => {
     try {
       return await answer();
     } catch (error) {
-      if (!StoreError.is(error)) report(error, chatId);
+      const isRefusal = isClosed && hasCode(error, "CLOSED");
+      if (isServerError(error) && !isRefusal) report(error, chatId);
       return errorResponse(error);
     }
   };
@@ -81,10 +88,10 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
           chat.title === undefined ? { title: text, titleBy: "text" } : undefined,
         );
       if (!title || !wantsTitle(turn)) return;
-      await writeTitle(turn, title, (text) =>
-        mine.update(turn.chat.id, (chat) =>
-          isOpenTitle(chat) ? { title: text, titleBy: "model" } : undefined,
-        ),
+      const made = await makeTitle(turn, title, callbackMs);
+      if (made === undefined) return;
+      await mine.update(turn.chat.id, (chat) =>
+        isOpenTitle(chat) ? { title: made, titleBy: "model" } : undefined,
       );
     } catch (error) {
       // A deleted chat and a stopped answer need no title.
@@ -100,7 +107,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const recorder = recorderOf(begun, onError);
     let titled: Promise<void> | undefined;
     const source = lazyStream(async () => {
-      const turn = await turnOf(begun, mine.ownerId, body, ui);
+      const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs });
       titled = giveTitle(mine, turn);
       // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
@@ -125,12 +132,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     });
   };
 
-  const post = async (request: Request, owner: string): Promise<Response> => {
+  const post = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response> => {
     assertOpen();
-    const body = parsePostBody(await readJson(request, maxMessageBytes));
-    assertOpen();
-    const mine = chats.of(owner);
-    const started = beginRun(body, { ...begin, chats: mine }).then((begun) => start(mine, body, begun));
+    const onError = (error: unknown) => report(error, body.chatId);
+    const started = beginRun(body, { ...begin, chats: mine, onError }).then((begun) =>
+      start(mine, body, begun),
+    );
     starting.add(started);
     try {
       return await started;
@@ -146,7 +153,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   /** The running answer to the same message, for a request that was sent twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
     if (body.isBranch) return undefined;
-    const request = await readTurnRequest<UI>(body, ui);
+    const request = await readRequest<UI>(body, ui, callbackMs);
     const page = await mine.read(body.chatId);
     if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
     const response = await resumedAnswer(mine, body.chatId, streams);
@@ -156,7 +163,11 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   const handler: ChatHandler = {
     async handle(request, context) {
       checkOwner("handle", context);
-      return await respond("", () => post(request, context.owner));
+      return await respond("", async () => {
+        assertOpen();
+        const body = parsePostBody(await readJson(request, maxMessageBytes));
+        return await respond(body.chatId, () => post(chats.of(context.owner), body));
+      });
     },
     async resume(chatId, context) {
       checkOwner("resume", context);
@@ -183,6 +194,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
           maxMessageBytes,
           isImportAllowed,
           closeAnswer,
+          respond,
         }),
       );
     },

@@ -1,5 +1,6 @@
 import type { ChatRun } from "@scrollback/chats";
 import type { UIMessage, UIMessageChunk } from "ai";
+import { storableChunk } from "./storable.ts";
 
 /** The time in which an aborted model may end its stream. */
 const ABORT_GRACE_MS = 1_000;
@@ -18,7 +19,8 @@ export interface StreamKeeper<UI extends UIMessage> {
 
 /**
  * A stream that reads its source without waiting for its own readers, and always ends. An error becomes an `error` chunk. A model
- * that does not end within 1 s after an abort is abandoned. The answer has the run's message id. The chunks are plain JSON.
+ * that does not end within 1 s after an abort is abandoned. The answer has the run's message id. The chunks are plain JSON that a
+ * store accepts.
  */
 export function containedStream<UI extends UIMessage>(
   source: ReadableStream<UIMessageChunk>,
@@ -37,7 +39,8 @@ export function containedStream<UI extends UIMessage>(
         if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
         open.see(chunk);
         const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
-        const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
+        const plain = storableChunk(named, onError);
+        if (!plain) return;
         await see(plain);
         // A client may retry as soon as it reads the error, so the run must end first.
         if (plain.type === "error" || held.length > 0) held.push(plain);

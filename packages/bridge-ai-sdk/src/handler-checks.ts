@@ -35,6 +35,7 @@ export const beginChecks = {
   whileRunning: isOneOf("reject", "stop"),
   onStale: isOneOf("reject", "append"),
   generateMessageId: isFunction,
+  callbackMs: isPositiveInteger,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT`. */

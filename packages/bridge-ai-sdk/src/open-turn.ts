@@ -1,4 +1,5 @@
 import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
+import { CALLBACK_MS, callNow, callWithin, isString } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";
@@ -18,6 +19,7 @@ export interface BegunRun<UI extends UIMessage> {
 /** The options of a new run. */
 export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
   readonly chats: OwnedChats<UI>;
+  onError(error: unknown): void;
   /** The fields of a chat that the request creates. */
   create?(message: UI): ChatPatch;
 }
@@ -25,18 +27,19 @@ export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOpti
 /** Stores the change of a request and takes the lease of the chat, in one commit. */
 export async function beginRun<UI extends UIMessage>(
   body: PostBody,
-  { chats, whileRunning, onStale, generateMessageId, create, ...options }: BeginRun<UI>,
+  { chats, whileRunning, onStale, generateMessageId, callbackMs, onError, create, ...options }: BeginRun<UI>,
 ): Promise<BegunRun<UI>> {
   const placed = onStale === "append" ? { ...body, parentId: undefined } : body;
-  const request = await readTurnRequest<UI>(placed, options);
+  const request = await readRequest<UI>(placed, options, callbackMs);
   const isContinuation = request.kind === "continue";
   const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
   const change = branch
     ? branch.change
     : (entries: Parameters<typeof changeOf<UI>>[1]) => changeOf(request, entries);
   const first = firstPatch(request, create);
+  const messageId = isContinuation || !generateMessageId ? undefined : idOf(generateMessageId, onError);
   const begin = chats.begin(branch?.chatId ?? body.chatId, change, {
-    ...(generateMessageId && !isContinuation && { messageId: generateMessageId() }),
+    ...(messageId !== undefined && { messageId }),
     ...(whileRunning && { whileRunning }),
     ...(first && !branch && { create: first }),
   });
@@ -47,6 +50,25 @@ export async function beginRun<UI extends UIMessage>(
   const messages = run.entries.map(({ message }) => message);
   const index = messages.findIndex(({ id }) => id === run.messageId);
   return { run, stored: index < 0 ? messages : messages.slice(0, index + 1), isContinuation };
+}
+
+/** The validated request of a body. @throws StoreError `UNAVAILABLE` if the schemas do not finish in time. */
+export async function readRequest<UI extends UIMessage>(
+  body: PostBody,
+  options: UIOptions,
+  callbackMs = CALLBACK_MS,
+): Promise<TurnRequest<UI>> {
+  return await callWithin(callbackMs, "the validation of the message", () =>
+    readTurnRequest<UI>(body, options),
+  );
+}
+
+/** The id of an answer; undefined if the application's function fails. */
+function idOf(generateMessageId: () => string, onError: (error: unknown) => void): string | undefined {
+  return callNow<string | undefined>(generateMessageId, {
+    ...{ name: "generateMessageId", check: isString, onError },
+    otherwise: () => undefined,
+  });
 }
 
 function firstPatch<UI extends UIMessage>(
@@ -61,12 +83,15 @@ export async function turnOf<UI extends UIMessage>(
   { run, stored, isContinuation }: BegunRun<UI>,
   owner: string,
   { rest }: PostBody,
-  options: UIOptions,
+  { callbackMs = CALLBACK_MS, ...options }: UIOptions & Pick<BeginTurnOptions, "callbackMs">,
 ): Promise<Turn<UI>> {
-  const messages = await historyOf(stored, options);
-  const modelMessages = await modelMessagesOf(messages, options, isContinuation ? run.messageId : undefined);
-  const { chat, signal } = run;
-  return { owner, chat, run, messages, modelMessages, signal, body: rest };
+  const continuedId = isContinuation ? run.messageId : undefined;
+  return await callWithin(callbackMs, "the validation of the history", async () => {
+    const messages = await historyOf(stored, options);
+    const modelMessages = await modelMessagesOf(messages, options, continuedId);
+    const { chat, signal } = run;
+    return { owner, chat, run, messages, modelMessages, signal, body: rest };
+  });
 }
 
 /** Stores the answer of a run. */

@@ -67,8 +67,13 @@ export interface BeginTurnOptions {
   readonly whileRunning?: "reject" | "stop";
   /** The handling of a message whose parent is no longer the last message. Default `"reject"`: `CONFLICT`. */
   readonly onStale?: "reject" | "append";
-  /** Ids of answers. Default: UUIDs. */
+  /** Ids of answers. Default: UUIDs. A request whose answer gets the id of a stored message fails with `CONFLICT`. */
   readonly generateMessageId?: IdGenerator;
+  /**
+   * The time in milliseconds within which a callback must finish: the title, the schemas of messages, the calls of `streams`. Then the
+   * work goes on without it, and `onError` receives the error. Not for the functions that make the answer. Default 10,000.
+   */
+  readonly callbackMs?: number;
 }
 
 /** The options of {@link createChatHandler}: the chats, and one of `model`, `agent` and `generate`. */
@@ -109,6 +114,9 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
    * including answers and tool results that the client has written. Tool calls that wait for an approval are imported as denied.
    */
   readonly allowImport?: boolean;
-  /** Called with errors that no caller receives: of a model, a save, a title. */
+  /**
+   * Called with errors whose details no client receives: of a model, the store, a title, another callback. It is not awaited; what it
+   * throws becomes a warning of the process.
+   */
   onError?(error: unknown, turn: { chatId: string; runId?: string }): void;
 }

@@ -1,4 +1,4 @@
-import { checkOptions, hasMethods, invalid, isFunction, isString } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isFunction, isString, reporter } from "@scrollback/store-core";
 import type { Redis } from "ioredis";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
 import { Channels } from "./redis-channels.ts";
@@ -24,8 +24,9 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
     keyPrefix: isString,
     onError: isFunction,
   });
-  const { redis, keyPrefix = "scrollback:answers", onError = () => undefined } = options;
+  const { redis, keyPrefix = "scrollback:answers" } = options;
   if (redis === undefined) invalid("redisStreams: redis must be a client of ioredis");
+  const onError = reporter(options.onError);
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
   /**

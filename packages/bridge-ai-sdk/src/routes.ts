@@ -17,6 +17,8 @@ export interface RouteContext<UI extends UIMessage> {
   readonly isImportAllowed: boolean;
   /** Returns the message to show for an answer that will not continue. */
   closeAnswer(message: UI): UI;
+  /** The answer, or the response of its error. */
+  respond(chatId: string, answer: () => Promise<Response>): Promise<Response>;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
@@ -101,16 +103,18 @@ export async function routedResponse<UI extends UIMessage>(
     const error = { error: "INVALID_ARGUMENT", message: "request: the path has no such method" };
     return Response.json(error, { status: 405, headers: { allow: allow.join(", ") } });
   }
-  return await route({
+  const { chatId } = found;
+  const call = {
     ...context,
-    ...{ request, owner, query, chatId: found.chatId, mine: context.chats.of(owner) },
+    ...{ request, owner, query, chatId, mine: context.chats.of(owner) },
     body: async (maxBytes = context.maxMessageBytes) => {
       const json = (await readJson(request, maxBytes)) ?? {};
       const problem = isObject(json);
       if (problem) invalid(`request: the body ${problem}`);
       return json as Record<string, unknown>;
     },
-  });
+  };
+  return await context.respond(chatId, () => route(call));
 }
 
 /** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method distinguishes them. */

@@ -1,3 +1,4 @@
+import { callWithin } from "@scrollback/store-core";
 import { generateText, type UIMessage } from "ai";
 import type { TitleOption, Turn } from "./options.ts";
 import { textOf } from "./ui-messages.ts";
@@ -16,14 +17,20 @@ export function firstTitleOf({ messages }: Pick<Turn<UIMessage>, "messages">): s
   return messages.flatMap((message) => (message.role === "user" ? (titleOf(message) ?? []) : [])).at(0);
 }
 
-/** Titles a chat, unless the user has titled it. */
-export async function writeTitle<UI extends UIMessage>(
+/**
+ * Makes a title within `ms` milliseconds; undefined if there is none.
+ *
+ * @throws what the model or the function throws, and StoreError `UNAVAILABLE` after `ms` milliseconds.
+ */
+export async function makeTitle<UI extends UIMessage>(
   turn: Turn<UI>,
   title: TitleOption<UI>,
-  update: (title: string) => Promise<unknown>,
-): Promise<void> {
-  const made = shortened((await madeTitle(turn, title)) ?? "");
-  if (made !== undefined) await update(made);
+  ms: number,
+): Promise<string | undefined> {
+  const made = await callWithin(ms, "title", (late) =>
+    madeTitle({ ...turn, signal: AbortSignal.any([turn.signal, late]) }, title),
+  );
+  return shortened(made ?? "");
 }
 
 /** Whether the answer of a turn is the first one of its chat, and the chat has no model's title yet. */
