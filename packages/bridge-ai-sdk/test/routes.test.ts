@@ -225,7 +225,7 @@ test("a store that is down: 503 with retry-after; other errors: 500, reported, w
     500,
     { error: "INTERNAL", message: "Internal error" },
   ]);
-  expect(server.errors).toEqual([broken]);
+  expect(server.errors).toMatchObject([{ code: "UNAVAILABLE" }, broken]);
 });
 
 test("a call without an owner is a programming error, and throws", async () => {

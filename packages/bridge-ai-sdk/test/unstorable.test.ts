@@ -1,10 +1,9 @@
 import { ChatStore } from "@scrollback/chats";
 import { createMemoryStores } from "@scrollback/store-core";
-import { stepCountIs, streamText, toUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { expect, test } from "vitest";
 import { beginTurn, uiMessages } from "../src/index.ts";
 import { storableMessage } from "../src/storable.ts";
-import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 import { serve, textIn, user } from "./serve.ts";
 
 const cycle: { self?: unknown } = {};
@@ -116,28 +115,24 @@ test("a chunk that is not an object fails the answer, and releases the lease", a
 });
 
 test("beginTurn without pipe: an output that is not JSON becomes a tool error", async () => {
-  const tools = { ...scriptedTools({ deleted: [] }) };
-  const broken = { ...tools, lookUp: { ...tools.lookUp, execute: async () => ({ rows: 3n }) } };
-  const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages({ tools }) });
+  const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages() });
   const mine = chats.of("ada");
-  const turn = await beginTurn<UIMessage>({
-    chats: mine,
-    body: { id: "c", message: user("q", "look up x") },
-    tools,
-  });
-  const { stream } = streamText({
-    model: scriptedModel(),
-    tools: broken as never,
-    messages: turn.modelMessages,
-    stopWhen: stepCountIs(1),
-  });
-  for await (const _ of toUIMessageStream({ stream, ...turn.ui }));
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const { ui } = await beginTurn<UIMessage>({ chats: mine, body: { id: "c", message: user("q") }, onError });
+  const part = { ...call, type: "dynamic-tool", state: "output-available", input: {} };
+  const responseMessage = {
+    ...{ id: "a", role: "assistant", metadata: { rows: 3n } },
+    parts: rows.map(([, value]) => ({ ...part, output: value })),
+  };
+  await ui.onStepEnd({ responseMessage } as never);
+  await ui.onEnd({ responseMessage, isAborted: false, finishReason: "stop" } as never);
   const page = await mine.read("c");
   expect(page?.chat).not.toHaveProperty("run");
-  expect(page?.entries.at(-1)?.message.parts).toMatchObject([
-    { type: "step-start" },
-    { state: "output-error" },
-  ]);
+  const failed = { ...call, type: "dynamic-tool", state: "output-error", input: {} };
+  expect(page?.entries.at(-1)?.message.parts).toMatchObject(rows.map(() => failed));
+  expect(page?.entries.at(-1)?.message).not.toHaveProperty("metadata");
+  expect(errors).not.toEqual([]);
   await chats.flush();
 });
 
