@@ -2,7 +2,7 @@ import type { ChatEntry, OwnedChats, RunChange } from "@scrollback/chats";
 import { invalid, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { PostBody } from "./post-body.ts";
-import { changeOf, type TurnRequest } from "./run-change.ts";
+import { changeOf, editedMessage, type TurnRequest } from "./run-change.ts";
 
 /** The fork in which a request is answered. */
 export interface Branch<UI extends UIMessage> {
@@ -32,10 +32,13 @@ function forkPoint<UI extends UIMessage>(
   const idBefore = (index: number) => entries[index - 1]?.message.id ?? null;
   const indexOf = (id: string | undefined) => entries.findIndex(({ message }) => message.id === id);
   if (request.kind === "submit") {
-    const edited = indexOf(request.messageId);
-    const parent = typeof parentId === "string" ? indexOf(parentId) : -1;
-    const at = edited >= 0 ? idBefore(edited) : idBefore(parent < 0 ? entries.length : parent + 1);
-    return { at, change: { append: [request.message] } };
+    const change = { append: [request.message] };
+    if (request.messageId !== undefined)
+      return { at: idBefore(indexOf(editedMessage(entries, request.messageId).id)), change };
+    if (typeof parentId !== "string") return { at: idBefore(entries.length), change };
+    if (indexOf(parentId) < 0)
+      throw new StoreError("NOT_FOUND", "chat: the chat has no message with this parentId");
+    return { at: parentId, change };
   }
   const change = changeOf(request, entries);
   const id = "dropAnswer" in change ? change.dropAnswer : undefined;

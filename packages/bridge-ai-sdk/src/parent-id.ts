@@ -8,6 +8,11 @@ export function parentIdOf(messages: readonly UIMessage[], index: number): strin
   return messages.slice(0, Math.max(index, 0)).findLast((message) => !isBlankAnswer(message))?.id ?? null;
 }
 
+/** The id of the user's newest message. */
+export function lastUserId(messages: readonly UIMessage[]): string | undefined {
+  return messages.findLast(({ role }) => role === "user")?.id;
+}
+
 /** Whether an answer has no content yet. */
 export function isBlankAnswer({ role, parts }: UIMessage): boolean {
   return role === "assistant" && Array.isArray(parts) && parts.every((part) => part?.type === "step-start");

@@ -1,6 +1,6 @@
-import { type Check, invalid, isBoolean, isId, isObject, isOneOf, isString } from "@scrollback/store-core";
+import { invalid, isBoolean, isId, isObject, isOneOf, isString } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
-import { parentIdOf } from "./parent-id.ts";
+import { lastUserId, parentIdOf } from "./parent-id.ts";
 
 /** A body that a client posts, with a checked shape. Its message is not validated yet. */
 export interface PostBody {
@@ -11,6 +11,8 @@ export interface PostBody {
   readonly messageId: string | undefined;
   /** The id that the client expects for the last stored message; undefined if it sends none. */
   readonly parentId: string | null | undefined;
+  /** The user's newest message that the client knows; undefined if it sends none. */
+  readonly lastUserMessageId: string | undefined;
   readonly isBranch: boolean;
   /** All other fields. */
   readonly rest: Readonly<Record<string, unknown>>;
@@ -21,16 +23,14 @@ const isMessageList = (value: unknown) =>
   Array.isArray(value) && value.every((one) => isObject(one) === undefined)
     ? undefined
     : "must be an array of messages";
-/** URLs drop the path segments "." and "..", so no route would find such a chat. */
-export const isChatId: Check = (value) =>
-  value === "." || value === ".." ? `must not be "${value}"` : isId(value);
 const checks = {
-  id: isChatId,
+  id: isId,
   trigger: isOneOf("submit-message", "regenerate-message"),
   message: isObject,
   messages: isMessageList,
   messageId: isString,
   parentId: isParentId,
+  lastUserMessageId: isId,
   branch: isBoolean,
 };
 
@@ -43,13 +43,16 @@ export function parsePostBody(body: unknown): PostBody {
     const wrong = name === "id" || fields[name] !== undefined ? check(fields[name]) : undefined;
     if (wrong) invalid(`chat: ${name} ${wrong}`);
   }
-  const { id, trigger, message: given, messages, messageId, parentId, branch = false, ...rest } = fields;
+  const { id, trigger, message: given, messages, messageId, parentId, ...others } = fields;
+  const { lastUserMessageId, branch = false, ...rest } = others;
   const list = (messages ?? []) as UIMessage[];
   const found = messageId === undefined ? -1 : list.findIndex((one) => one?.id === messageId);
   const index = found < 0 ? list.length - 1 : found;
   const message = given ?? list[index];
   const isRegenerate = trigger === "regenerate-message";
   if (message === undefined && !isRegenerate) invalid("chat: message is missing; send message or messages");
+  // Without `messageId` the last answer is made again, so the list ends with the question that the client shows last.
+  const shown = isRegenerate && messageId === undefined ? lastUserId(list) : undefined;
   const derived = given === undefined && messages !== undefined ? parentIdOf(list, index) : undefined;
   return {
     chatId: id as string,
@@ -57,6 +60,7 @@ export function parsePostBody(body: unknown): PostBody {
     message,
     messageId: messageId as string | undefined,
     parentId: parentId === undefined ? derived : (parentId as string | null),
+    lastUserMessageId: (lastUserMessageId as string | undefined) ?? shown,
     isBranch: branch as boolean,
     rest,
   };

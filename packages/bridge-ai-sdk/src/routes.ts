@@ -3,7 +3,6 @@ import { invalid, isObject, isString, StoreError } from "@scrollback/store-core"
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { importedChat } from "./imported-chat.ts";
-import { isChatId } from "./post-body.ts";
 import { readJson } from "./read-json.ts";
 
 /** An export contains a whole chat. */
@@ -71,10 +70,7 @@ const routes: Readonly<Record<string, Route>> = {
     return new Response(null, { status: 204 });
   },
   async "POST /chats/:id/fork"({ mine, chatId, body }) {
-    const options = await body();
-    const problem = options.id === undefined ? undefined : isChatId(options.id);
-    if (problem) invalid(`request: id ${problem}`);
-    return created(await mine.fork(chatId, options));
+    return created(await mine.fork(chatId, await body()));
   },
   async "GET /chats/:id/export"({ mine, chatId }) {
     const data = await mine.export(chatId);

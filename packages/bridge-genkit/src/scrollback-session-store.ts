@@ -14,6 +14,7 @@ import {
   invalid,
   isId,
   isObject,
+  reporter,
   retryOnConflict,
   StoreError,
   type StoreFactory,
@@ -124,7 +125,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       readRevision: async () => (await thread.read({ limit: 0 })).revision,
       read: () => this.#snapshots.get(key),
       callback,
-      onError: this.#options.onError ?? (() => undefined),
+      onError: reporter(this.#options.onError),
     });
     const watches = this.#watches.get(threadId) ?? new Set();
     this.#watches.set(threadId, watches.add(watch));

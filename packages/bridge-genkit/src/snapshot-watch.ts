@@ -39,12 +39,9 @@ export class SnapshotWatch<S> implements Disposable {
   tell({ value, revision }: FoundSnapshot<S>): void {
     if (this.#isClosed || revision === this.#told) return;
     this.#told = revision;
-    try {
-      this.#options.callback(structuredClone(value));
-    } catch (error) {
-      // The error affects neither the save nor the other callbacks.
-      this.#options.onError(error);
-    }
+    const { callback, onError } = this.#options;
+    // An error, also of an asynchronous callback, affects neither the save nor the other callbacks.
+    void (async () => callback(structuredClone(value)))().catch(onError);
   }
 
   [Symbol.dispose](): void {

@@ -34,7 +34,10 @@ export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange
 export interface BeginOptions extends Placed {
   /** 1 to 256 bytes. Default: a UUID. */
   readonly runId?: string;
-  /** The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. */
+  /**
+   * The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. `CONFLICT` for the id of a
+   * message of the chat, except the assistant message that `replace` continues.
+   */
   readonly messageId?: string;
   /**
    * The handling of a run that is not lost. `"reject"` (default): this call fails with `CONFLICT`. Otherwise this call requests
@@ -95,10 +98,11 @@ export async function beginRun<M extends Identified>(
         const change = typeof asked === "function" ? decide(context, asked, entries) : asked;
         if (!view.head && !("append" in change)) throw missingChat("begin");
         const plan = await planChange(seen, head, change, after, now);
-        if (given === undefined && "replace" in change) {
-          const replaced = entries.find(({ message }) => message.id === change.replace);
-          if (replaced?.message.role === "assistant") messageId = change.replace;
-        }
+        const continued = continuedId(change, entries);
+        messageId = given ?? continued ?? messageId;
+        const isTaken = (plan?.entries ?? entries).some(({ message }) => message.id === messageId);
+        if (isTaken && messageId !== continued)
+          throw new StoreError("CONFLICT", "begin: the chat has a message with this messageId; use a new id");
         const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
         const fields = view.head || !create ? {} : patched("begin", head, create);
         return { entries: plan?.entries ?? entries, head: { ...fields, run }, isActive: true };
@@ -115,6 +119,16 @@ export async function beginRun<M extends Identified>(
     context.runs.add(location.threadId, run);
     return run;
   }
+}
+
+/** The id of the answer that a change continues. */
+function continuedId<M extends Identified>(
+  change: RunChange<M>,
+  entries: readonly StoredEntry<M>[],
+): string | undefined {
+  if (!("replace" in change)) return undefined;
+  const replaced = entries.find(({ message }) => message.id === change.replace);
+  return replaced?.message.role === "assistant" ? change.replace : undefined;
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` if the decision is not a valid change. */
@@ -151,7 +165,7 @@ async function planChange<M extends Identified>(
 ): Promise<Plan<M> | undefined> {
   if ("append" in change) return planAppend(view, head, change.append, after, now);
   checkAfter("begin", head, after);
-  if ("edit" in change) return await planEdit(view, change.edit, change.message, now);
+  if ("edit" in change) return await planEdit(view, head, change.edit, change.message, now);
   if ("dropAnswer" in change) return await planDropAnswer(view, change.dropAnswer);
   if ("nothing" in change) return undefined;
   const index = view.entries.findIndex(({ message }) => message.id === change.replace);

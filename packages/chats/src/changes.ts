@@ -63,35 +63,51 @@ export function planAppend<M extends Identified>(
 ): Plan<M> | undefined {
   const entries = appended(view, messages, now);
   if (entries === view.entries) return undefined;
-  if (entries.slice(view.entries.length).some(({ message }) => message.id === head.run?.messageId))
-    throw new StoreError("CONFLICT", "append: a run is making the message with this id; use a new id");
+  for (const { message } of entries.slice(view.entries.length)) assertNotMade("append", head, message.id);
   checkAfter("append", head, after);
   return { entries, isActive: true };
 }
 
+/** @throws StoreError `CONFLICT` for the id of an answer that is being made. */
+function assertNotMade(method: string, { run }: Head, id: string): void {
+  if (run?.messageId === id)
+    throw new StoreError("CONFLICT", `${method}: a run is making the message with this id; use a new id`);
+}
+
 export async function planUpsert<M extends Identified>(
   view: ChatView<M>,
+  head: Head,
   message: M,
   status: MessageStatus,
   now: number,
 ): Promise<Plan<M>> {
   const index = await view.findIndex((entry) => entry.message.id === message.id);
   const before = view.entries[index];
-  if (!before) return { entries: [...view.entries, newEntry(message, now, { status })], isActive: true };
+  if (!before) {
+    assertNotMade("upsert", head, message.id);
+    return { entries: [...view.entries, newEntry(message, now, { status })], isActive: true };
+  }
   const entry = newEntry(message, now, { status, createdAt: before.createdAt });
   return { entries: view.entries.with(index, entry), isActive: true };
 }
 
 export async function planEdit<M extends Identified>(
   view: ChatView<M>,
+  head: Head,
   messageId: string,
   message: M,
   now: number,
 ): Promise<Plan<M>> {
+  await indexOf("edit", view, messageId);
+  if (message.id !== messageId) {
+    assertNotMade("edit", head, message.id);
+    // Earlier messages may not be loaded yet.
+    const taken = await view.findIndex((entry) => entry.message.id === message.id);
+    if (taken >= 0 && taken < (await indexOf("edit", view, messageId)))
+      throw new StoreError("CONFLICT", "edit: an earlier message has the id of the new one; use a new id");
+  }
   const index = await indexOf("edit", view, messageId);
   const kept = view.entries.slice(0, index);
-  if (kept.some((entry) => entry.message.id === message.id))
-    throw new StoreError("CONFLICT", "edit: an earlier message has the id of the new one; use a new id");
   const createdAt = message.id === messageId ? view.entries[index]?.createdAt : undefined;
   return {
     entries: [...kept, newEntry(message, now, createdAt === undefined ? {} : { createdAt })],

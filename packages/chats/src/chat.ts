@@ -123,7 +123,7 @@ export interface ChatPatch {
 
 /** The content of a chat for {@link OwnedChats.create}. */
 export interface NewChat<M> extends ChatPatch {
-  /** 1 to 1,024 bytes. Default: a UUID; the same one for each call with the same operation id. */
+  /** 1 to 1,024 bytes, not "." or "..". Default: a UUID; the same one for each call with the same operation id. */
   readonly id?: string;
   readonly messages?: readonly M[];
   readonly forkedFrom?: ForkedFrom;

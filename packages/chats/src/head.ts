@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { parseMetadata } from "@scrollback/collections";
-import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { invalid, jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatSummary } from "./chat.ts";
 
 /** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
@@ -58,8 +58,14 @@ export function parseHead(threadId: string, metadata: unknown): Head | undefined
   return parseMetadata<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
 }
 
-/** The head of a chat without messages. */
+/**
+ * The head of a chat without messages. Every chat begins with it.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for the ids "." and "..".
+ */
 export function newHead(id: string, now: number): Head {
+  if (id === "." || id === "..")
+    invalid(`the chat's id must not be "${id}": URLs drop this path segment, so no route would find the chat`);
   return {
     version: FORMAT_VERSION,
     ...{ id, incarnation: randomBytes(9).toString("base64url"), writes: 0 },

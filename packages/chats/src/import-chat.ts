@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type Check, isBoolean, isObject, isOneOf, jsonCodec, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatEntry, Identified } from "./chat.ts";
-import { checkMessages, checkPatch, optionChecks } from "./checks.ts";
+import { checkNewMessages, checkPatch, optionChecks } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
 import { copied, copyChat } from "./copy-chat.ts";
 import type { StoredEntry } from "./entries.ts";
@@ -72,7 +72,7 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
     if (problems.length > 0) refuse(problems.join("; "));
     if (!Array.isArray(entries)) refuse("entries must be an array");
     entries.forEach(checkEntry);
-    checkMessages(
+    checkNewMessages(
       "import",
       entries.map(({ message }) => message),
       check,

@@ -179,8 +179,8 @@ export class OwnedChats<M extends Identified = Identified> {
     checkChat("upsert", chatId, options, "upsert");
     checkMessages("upsert", [message], this.#context.check);
     const { after, status = "complete" } = options;
-    return await this.#place("upsert", chatId, options, [message, after, status], (view, now) =>
-      planUpsert(view, message, status, now),
+    return await this.#place("upsert", chatId, options, [message, after, status], (view, head, now) =>
+      planUpsert(view, head, message, status, now),
     );
   }
 
@@ -190,8 +190,8 @@ export class OwnedChats<M extends Identified = Identified> {
     checkValue("edit", "messageId", isMessageId, messageId);
     checkMessages("edit", [message], this.#context.check);
     const intent = [messageId, message, options.after];
-    return await this.#place("edit", chatId, options, intent, (view, now) =>
-      planEdit(view, messageId, message, now),
+    return await this.#place("edit", chatId, options, intent, (view, head, now) =>
+      planEdit(view, head, messageId, message, now),
     );
   }
 
@@ -307,7 +307,7 @@ export class OwnedChats<M extends Identified = Identified> {
     chatId: string,
     options: Placed,
     intent: unknown,
-    plan: (view: ChatView<M>, now: number) => Promise<Plan<M> | undefined>,
+    plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M> | undefined>,
   ): Promise<Chat> {
     let ended: string | undefined;
     const { chat } = await this.#write(chatId, {
@@ -318,7 +318,7 @@ export class OwnedChats<M extends Identified = Identified> {
       plan: async (view, head, now) => {
         checkAfter(method, head, options.after);
         const unsaved = method === "upsert" ? undefined : await unsavedRun(view, head);
-        const made = await plan(view, now);
+        const made = await plan(view, head, now);
         ended = made && unsaved;
         return ended === undefined ? made : { ...made, head: { ...made?.head, run: undefined } };
       },

@@ -13,6 +13,7 @@ import {
   type MessageStore,
   type ReadOptions,
   type Revision,
+  reporter,
   retryOnConflict,
   type StoreState,
   type ThreadPage,
@@ -87,7 +88,7 @@ class ReducedStore<M> implements MessageStore<M> {
     this.#store = store;
     this.#reducer = reducer;
     this.#when = options.when;
-    this.#onError = options.onError ?? warn;
+    this.#onError = options.onError ? reporter(options.onError) : warn;
   }
 
   get threadId(): string {

@@ -53,7 +53,8 @@ export function useConversation(
   const [older, setOlder] = useState(stored?.older);
   const [run, setRun] = useState(stored?.chat.run);
   const [trouble, setTrouble] = useState<Trouble>();
-  const transport = useMemo(() => chatTransport<ChatMessage>(), []);
+  const loaded = useRef(stored?.messages ?? []);
+  const transport = useMemo(() => chatTransport<ChatMessage>({ messages: () => loaded.current }), []);
   // A finished step is sent again only if the user has just made a decision in it.
   const hasDecided = useRef(false);
 
@@ -86,6 +87,7 @@ export function useConversation(
     const now = await readChat(chatId).catch(() => undefined);
     if (now === undefined) return;
     adopt(now);
+    loaded.current = now.messages;
     setMessages((before) => merge(before, now.messages));
   }, [chatId, adopt, setMessages]);
 

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type ChatMessage, checkOptions, invalid, isSignal, untilAborted } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  checkOptions,
+  invalid,
+  isSignal,
+  reporter,
+  untilAborted,
+} from "@scrollback/store-core";
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { restoreProviders } from "../context/provider-states.ts";
@@ -18,7 +25,7 @@ import {
   type RunOptions,
 } from "./options.ts";
 import { viewFor } from "./perspective.ts";
-import { guarded, warn } from "./report.ts";
+import { warn } from "./report.ts";
 import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
 import { runSteps, type StreamedPart } from "./run-steps.ts";
 import { stoppable } from "./stoppable.ts";
@@ -54,7 +61,7 @@ export class ChatAgent implements AsyncDisposable {
       ...rest,
       id: options.id ?? randomUUID(),
       maxSteps: options.maxSteps ?? DEFAULT_MAX_STEPS,
-      onError: options.onError ? guarded(options.onError) : warn,
+      onError: options.onError ? reporter(options.onError) : warn,
     };
   }
 

@@ -1,4 +1,4 @@
-import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, reporter, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
 import { Compactor } from "./compact.ts";
@@ -72,7 +72,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     this.#clock = clock;
     const { semantics = soundSemantics, sizes, mostHeld = MOST_HELD } = internals;
     this.#semantics = semantics;
-    const onError = options.onError ?? (() => undefined);
+    const onError = reporter(options.onError);
     this.#kind = markedKind(layout, semantics);
     this.#tree = new Tree(stores, layout, clock);
     this.#compactor = new Compactor(this.#tree, this.#kind, sizes);

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { callNow, callWithin, reporter, resultNow } from "../src/index.ts";
+
+const warnings: unknown[] = [];
+const unhandled: unknown[] = [];
+const onUnhandled = (error: unknown) => void unhandled.push(error);
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.spyOn(process, "emitWarning").mockImplementation((warning) => void warnings.push(warning));
+  process.on("unhandledRejection", onUnhandled);
+});
+afterEach(async () => {
+  await sleep(2);
+  process.off("unhandledRejection", onUnhandled);
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+const boom = (): never => {
+  throw new Error("boom");
+};
+const late = async () => {
+  await sleep(1);
+  boom();
+};
+
+test("reporter: an onError that throws or rejects late becomes a warning; it is not awaited", async () => {
+  warnings.length = 0;
+  const heard: unknown[] = [];
+  reporter((...args: [number, string]) => heard.push(args))(1, "a");
+  reporter(undefined)();
+  reporter(() => new Promise(() => undefined))();
+  expect([heard, warnings]).toEqual([[[1, "a"]], []]);
+  reporter(boom)();
+  reporter(late)();
+  await sleep(5);
+  expect(warnings).toEqual(["onError: boom", "onError: boom"]);
+});
+
+test("callNow: an error, a promise and a refused result are reported, and the default is used", async () => {
+  const errors: unknown[] = [];
+  const handling = {
+    ...{ name: "preview", onError: (error: unknown) => void errors.push(error) },
+    check: (value: unknown) => (typeof value === "string" ? undefined : "must be a string"),
+    otherwise: () => "default",
+  };
+  expect(callNow(() => "text", handling)).toBe("text");
+  for (const callback of [boom, late, () => new Promise(() => undefined), () => 1])
+    expect(callNow(callback as () => string, handling)).toBe("default");
+  expect(errors).toMatchObject([
+    { message: "boom" },
+    { message: "preview: must return its result, not a promise" },
+    { message: "preview: must return its result, not a promise" },
+    { message: "preview: the result must be a string" },
+  ]);
+  expect(() => resultNow("update", late())).toThrow(/not a promise/);
+});
+
+test("callWithin: a callback that does not finish in time is UNAVAILABLE, and its signal is aborted", async () => {
+  expect(await callWithin(10, "title", () => "now")).toBe("now");
+  expect(await callWithin(10, "title", async () => "soon")).toBe("soon");
+  await expect(callWithin(10, "title", boom)).rejects.toThrow("boom");
+  await expect(callWithin(10, "title", late)).rejects.toThrow("boom");
+  const { promise, reject } = Promise.withResolvers<string>();
+  let signal: AbortSignal | undefined;
+  const called = callWithin(10_000, "title", (given) => {
+    signal = given;
+    return promise;
+  });
+  const refused = expect(called).rejects.toMatchObject({
+    ...{ code: "UNAVAILABLE", message: "title: did not finish within 10000 ms" },
+  });
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(signal?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  await refused;
+  expect(signal?.aborted).toBe(true);
+  reject(new Error("too late"));
+});
