@@ -28,7 +28,10 @@ export function chatTransport<UI extends UIMessage>({
   ...options
 }: ChatTransportOptions<UI> = {}): DefaultChatTransport<UI> {
   /** By chat: the messages that were loaded last, and the newest question in them or in a later request. */
-  const known = new Map<string, { loaded: readonly UI[] | undefined; lastUserMessageId: string | undefined }>();
+  const known = new Map<
+    string,
+    { loaded: readonly UI[] | undefined; lastUserMessageId: string | undefined }
+  >();
   const knownOf = (chatId: string) => {
     const loaded = loadedMessages?.(chatId);
     const found = known.get(chatId);

@@ -33,7 +33,6 @@ test("generate: a broken stream, or one with chunks out of order, ends with an e
         },
       }),
     () => ReadableStream.from([{ type: "text-delta" as const, id: "none", delta: "x" }]),
-    () => ReadableStream.from([{ type: "data-x" as const, data: { size: 1n } }]),
   ];
   for (const generate of errors) {
     await using server = await serve({ generate: generate as never });

@@ -24,27 +24,33 @@ const acts: Record<string, (tab: Tab) => Promise<void>> = {
   "regenerate() of an earlier answer": (tab) => tab.regenerate({ messageId: "a1" }),
 };
 
-test.each(Object.entries(acts))("%s in a tab that has not loaded the newest question is refused", async (_, act) => {
-  await using server = await withTabs();
-  const stale = messages.slice(0, 2);
-  for (const tab of [server.open(stale), server.open(stale, { messages: () => stale })]) {
-    await act(tab);
-    expect(tab.error?.message).toContain("CONFLICT");
-    expect(await server.stored("c")).toEqual(messages);
-  }
-  expect(server.errors).toEqual([]);
-});
+test.each(Object.entries(acts))(
+  "%s in a tab that has not loaded the newest question is refused",
+  async (_, act) => {
+    await using server = await withTabs();
+    const stale = messages.slice(0, 2);
+    for (const tab of [server.open(stale), server.open(stale, { messages: () => stale })]) {
+      await act(tab);
+      expect(tab.error?.message).toContain("CONFLICT");
+      expect(await server.stored("c")).toEqual(messages);
+    }
+    expect(server.errors).toEqual([]);
+  },
+);
 
-test.each(Object.entries(acts))("%s in a tab that has loaded or sent the newest question is accepted", async (_, act) => {
-  await using server = await withTabs();
-  const tab = server.open(messages, { messages: () => messages });
-  await tab.sendMessage({ text: "say three" });
-  await act(tab);
-  expect(tab.error).toBeUndefined();
-  await tab.regenerate();
-  expect(tab.error).toBeUndefined();
-  expect((await server.stored("c"))?.map(textOf)).toEqual(tab.plain.map(textOf));
-});
+test.each(Object.entries(acts))(
+  "%s in a tab that has loaded or sent the newest question is accepted",
+  async (_, act) => {
+    await using server = await withTabs();
+    const tab = server.open(messages, { messages: () => messages });
+    await tab.sendMessage({ text: "say three" });
+    await act(tab);
+    expect(tab.error).toBeUndefined();
+    await tab.regenerate();
+    expect(tab.error).toBeUndefined();
+    expect((await server.stored("c"))?.map(textOf)).toEqual(tab.plain.map(textOf));
+  },
+);
 
 test("a tab that loads the chat again may edit again", async () => {
   await using server = await withTabs();

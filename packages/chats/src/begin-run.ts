@@ -36,7 +36,8 @@ export interface BeginOptions extends Placed {
   readonly runId?: string;
   /**
    * The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. `CONFLICT` for the id of a
-   * message of the chat, except the assistant message that `replace` continues.
+   * message of the chat, except the assistant message that `replace` continues, and the last message if it is the answer of a run
+   * that did not end.
    */
   readonly messageId?: string;
   /**
@@ -100,12 +101,15 @@ export async function beginRun<M extends Identified>(
         const plan = await planChange(seen, head, change, after, now);
         const continued = continuedId(change, entries);
         messageId = given ?? continued ?? messageId;
-        const isTaken = (plan?.entries ?? entries).some(({ message }) => message.id === messageId);
-        if (isTaken && messageId !== continued)
+        const next = plan?.entries ?? entries;
+        // A repeated call makes the unfinished answer of its first attempt again.
+        const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
+        const isTaken = next.some(({ message }) => message.id === messageId);
+        if (isTaken && !isRetry && messageId !== continued)
           throw new StoreError("CONFLICT", "begin: the chat has a message with this messageId; use a new id");
         const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
         const fields = view.head || !create ? {} : patched("begin", head, create);
-        return { entries: plan?.entries ?? entries, head: { ...fields, run }, isActive: true };
+        return { entries: next, head: { ...fields, run }, isActive: true };
       },
     });
     if (running) {

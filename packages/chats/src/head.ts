@@ -65,7 +65,9 @@ export function parseHead(threadId: string, metadata: unknown): Head | undefined
  */
 export function newHead(id: string, now: number): Head {
   if (id === "." || id === "..")
-    invalid(`the chat's id must not be "${id}": URLs drop this path segment, so no route would find the chat`);
+    invalid(
+      `the chat's id must not be "${id}": URLs drop this path segment, so no route would find the chat`,
+    );
   return {
     version: FORMAT_VERSION,
     ...{ id, incarnation: randomBytes(9).toString("base64url"), writes: 0 },

@@ -42,6 +42,19 @@ test("begin with a messageId that is dropped in the same commit, or continued, i
   for (const mine of [dropped, continued]) expect((await mine.read("c"))?.entries).toHaveLength(2);
 });
 
+test("a repeated begin makes the unfinished answer of a run again; a later question refuses its id", async () => {
+  const mine = new ChatStore<Said>({ stores: createMemoryStores(), leaseMs: 30, beatMs: 10 }).of("ada");
+  const begin = async (id: string) =>
+    await mine.begin("c", { append: [message(id)] }, { messageId: "a", whileRunning: "stop" });
+  const run = await begin("q");
+  run.update(message("a", "assistant", "half"));
+  await run.save();
+  await expect(begin("q2")).rejects.toMatchObject({ code: "CONFLICT" });
+  await (await begin("q")).end({ message: message("a", "assistant", "whole"), status: "complete" });
+  expect((await mine.read("c"))?.entries.map((entry) => entry.message.content)).toEqual(["q", "whole"]);
+  await expect(begin("q")).rejects.toMatchObject({ code: "CONFLICT" });
+});
+
 test("no other write adds a message with the id of an answer that is being made", async () => {
   const mine = await withChat();
   const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
@@ -66,7 +79,10 @@ test("import refuses an export in which an id repeats, and creates no chat", asy
   const data = await mine.export("c");
   const [first] = data?.entries ?? [];
   const repeated = { ...data, entries: [...(data?.entries ?? []), first] };
-  const problem = { code: "INVALID_STATE", message: expect.stringMatching(/messages\[2\] has the id of messages\[0\]/) };
+  const problem = {
+    code: "INVALID_STATE",
+    message: expect.stringMatching(/messages\[2\] has the id of messages\[0\]/),
+  };
   await expect(mine.import(repeated, { id: "d" })).rejects.toMatchObject(problem);
   expect(await mine.get("d")).toBeUndefined();
 });
