@@ -13,7 +13,6 @@ import {
   type MessageStore,
   type ReadOptions,
   type Revision,
-  reporter,
   retryOnConflict,
   type StoreState,
   type ThreadPage,
@@ -88,7 +87,7 @@ class ReducedStore<M> implements MessageStore<M> {
     this.#store = store;
     this.#reducer = reducer;
     this.#when = options.when;
-    this.#onError = options.onError ? reporter(options.onError) : warn;
+    this.#onError = options.onError ?? warn;
   }
 
   get threadId(): string {
