@@ -47,8 +47,8 @@ test("callNow: an error, a promise and a refused result are reported, and the de
     otherwise: () => "default",
   };
   expect(callNow(() => "text", handling)).toBe("text");
-  for (const callback of [boom, late, () => new Promise(() => undefined), () => 1])
-    expect(callNow(callback as () => string, handling)).toBe("default");
+  const failing: (() => unknown)[] = [boom, late, () => new Promise(() => undefined), () => 1];
+  for (const callback of failing) expect(callNow(callback as () => string, handling)).toBe("default");
   expect(errors).toMatchObject([
     { message: "boom" },
     { message: "preview: must return its result, not a promise" },
