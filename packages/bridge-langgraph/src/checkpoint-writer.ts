@@ -50,8 +50,8 @@ export class CheckpointWriter {
     const { channel_values, ...header } = checkpoint;
     const written = Object.keys(channel_values).filter((channel) => Object.hasOwn(newVersions, channel));
     const [storedHeader, storedMetadata] = await Promise.all([
-      encodeValue(this.#serde, header),
-      encodeValue(this.#serde, metadata),
+      encodeValue(this.#serde, header, "put: checkpoint"),
+      encodeValue(this.#serde, metadata, "put: metadata"),
       ...written.map((channel) => this.#encode(channel)),
     ]);
     return { header: storedHeader, metadata: storedMetadata };
@@ -136,8 +136,10 @@ export class CheckpointWriter {
   }
 
   #encode(channel: string): Promise<TypedValue> {
+    const value = this.#new.checkpoint.channel_values[channel];
     const encoded =
-      this.#encoded.get(channel) ?? encodeValue(this.#serde, this.#new.checkpoint.channel_values[channel]);
+      this.#encoded.get(channel) ??
+      encodeValue(this.#serde, value, `put: channel ${JSON.stringify(channel)}`);
     this.#encoded.set(channel, encoded);
     return encoded;
   }

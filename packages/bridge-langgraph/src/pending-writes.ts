@@ -58,7 +58,7 @@ export async function addParts(
     await store.addMessages(messages.slice(start, start + PARTS_PER_COMMIT));
 }
 
-/** Serializes the writes of a task. */
+/** Serializes the writes of a task. @throws StoreError `INVALID_ARGUMENT` that names the channel. */
 export async function encodeWrites(
   serde: SerializerProtocol,
   writes: readonly PendingWrite[],
@@ -66,7 +66,8 @@ export async function encodeWrites(
   return await Promise.all(
     writes.map(async ([channel, value], place) => {
       const index = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
-      return [index ?? place, channel, await encodeValue(serde, value)] as const;
+      const what = `putWrites: channel ${JSON.stringify(channel)}`;
+      return [index ?? place, channel, await encodeValue(serde, value, what)] as const;
     }),
   );
 }

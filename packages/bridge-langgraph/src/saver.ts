@@ -59,8 +59,8 @@ export interface ScrollbackSaverOptions {
 /**
  * A LangGraph checkpointer on the stores of any Scrollback backend. Any number of processes and savers may share a store.
  *
- * Rejects with the `StoreError`s of the stores: `INVALID_ARGUMENT` for an invalid id, before any I/O; `CORRUPT` if a
- * stored value is missing.
+ * Rejects with the `StoreError`s of the stores: `INVALID_ARGUMENT` for an invalid id, and for a value that LangGraph's serializer
+ * cannot serialize, such as a BigInt, before any I/O; `CORRUPT` if a stored value is missing.
  *
  * @example
  * const checkpointer = new ScrollbackSaver({ stores: await openStores("redis://localhost") });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { JsonPlusSerializer, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "@scrollback/store-core";
 
 /** The size of a message, in characters of text or in bytes, that every backend accepts. */
@@ -30,10 +30,54 @@ export interface ValuePart {
 /** The parts that were read, by the id of their value. */
 export type PartsById = ReadonlyMap<string, readonly ValuePart[]>;
 
-/** Serializes a value. */
-export async function encodeValue(serde: SerializerProtocol, value: unknown): Promise<TypedValue> {
-  const [type, bytes] = await serde.dumpsTyped(value);
-  return { type, data: type === "bytes" ? bytes : (textOf(bytes) ?? bytes) };
+/**
+ * Serializes a value.
+ *
+ * @param what names the value in errors.
+ * @throws StoreError `INVALID_ARGUMENT` for a value that LangGraph's serializer cannot serialize; the error of another one.
+ */
+export async function encodeValue(
+  serde: SerializerProtocol,
+  value: unknown,
+  what: string,
+): Promise<TypedValue> {
+  const [type, bytes] = await serde.dumpsTyped(value).catch((error: unknown) => {
+    throw serde instanceof JsonPlusSerializer ? unserializable(what, error) : error;
+  });
+  const data = type === "bytes" ? bytes : (textOf(bytes) ?? bytes);
+  if (typeof data === "string" && typeof value !== "string" && data === (await replacement()))
+    throw unserializable(what, problemOf(value));
+  return { type, data };
+}
+
+let learned: Promise<string> | undefined;
+
+/** The text that LangGraph's serializer returns, without an error, for every value that it cannot serialize. */
+function replacement(): Promise<string> {
+  learned ??= new JsonPlusSerializer()
+    .dumpsTyped(0n)
+    .then(([, bytes]) => new TextDecoder().decode(bytes))
+    .catch(() => "");
+  return learned;
+}
+
+/** Why a value has no JSON, if that is the reason. */
+function problemOf(value: unknown): unknown {
+  try {
+    JSON.stringify(value);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function unserializable(what: string, cause: unknown): StoreError {
+  const problem = cause instanceof Error ? ` (${cause.message})` : "";
+  return new StoreError(
+    "INVALID_ARGUMENT",
+    `${what} cannot be serialized${problem}; leave the value out, convert it (a BigInt to a string), or pass another serde`,
+    { cause },
+  );
 }
 
 /** Restores a serialized value. */
