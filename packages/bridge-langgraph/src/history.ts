@@ -7,7 +7,6 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import {
   type BaseMessage,
-  mapChatMessagesToStoredMessages,
   mapStoredMessagesToChatMessages,
   type StoredMessage,
 } from "@langchain/core/messages";
@@ -23,6 +22,7 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { toStoredMessage } from "./stored-message.ts";
 
 /** Options of {@link ScrollbackChatMessageHistory}. */
 export interface ScrollbackChatMessageHistoryOptions {
@@ -78,17 +78,19 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Adds messages in one commit.
+   * Adds messages in one commit. Their values are kept as the stores keep values, Dates and Maps too; an instance of a class
+   * becomes a plain object of its fields.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message, and for messages that LangChain does not restore,
-   *   such as a `RemoveMessage`.
+   * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message, for messages that LangChain does not restore, such
+   *   as a `RemoveMessage`, and for values that the stores do not keep, such as a function. Nothing is written then.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    checkMessages(messages);
-    const stored = mapChatMessagesToStoredMessages(messages);
-    const envelopes = messages.map(({ type }, index) =>
-      envelope(roleOf(type), withoutUndefined(stored[index])),
-    );
+    if (!Array.isArray(messages))
+      invalid("addMessages: messages must be an array; pass messages of LangChain");
+    const envelopes = messages.map((message, index) => {
+      const stored = toStoredMessage(message, index);
+      return envelope(roleOf(stored.type), stored);
+    });
     await this.#store.addMessages(envelopes);
   }
 
@@ -97,36 +99,9 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   }
 }
 
-function checkMessages(messages: unknown): asserts messages is BaseMessage[] {
-  if (!Array.isArray(messages)) invalid("addMessages: messages must be an array; pass messages of LangChain");
-  for (const [index, message] of messages.entries()) {
-    if (hasMethods("toDict")(message))
-      invalid(`addMessages: messages[${index}] is not a message; pass a message of LangChain`);
-    try {
-      mapStoredMessagesToChatMessages(mapChatMessagesToStoredMessages([message]));
-    } catch (cause) {
-      const type = String((message as BaseMessage).type);
-      throw new StoreError(
-        "INVALID_ARGUMENT",
-        `addMessages: messages[${index}] is a message of type "${type}", which LangChain does not restore; leave it out`,
-        { cause },
-      );
-    }
-  }
-}
-
 /** The role for trimming: a turn begins with a human message, and a tool message stays with the preceding message. */
-function roleOf(type: BaseMessage["type"]): ChatMessage["role"] {
+function roleOf(type: string): ChatMessage["role"] {
   if (type === "human") return "user";
   if (type === "system" || type === "developer") return "system";
   return type === "tool" || type === "function" ? "tool" : "assistant";
-}
-
-/** Copies a value without its undefined fields, of which LangChain's messages have many. */
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined);
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
-    return value;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutUndefined(inner)]));
 }
