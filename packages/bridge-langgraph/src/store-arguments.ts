@@ -11,19 +11,12 @@ interface ItemChecks {
 }
 
 /**
- * Refuses invalid operations, and operations that need vectors.
+ * Refuses an invalid operation, and one that needs vectors.
  *
  * @throws InvalidNamespaceError, and StoreErrors: `INVALID_ARGUMENT`, `UNSUPPORTED`.
  */
-export function checkOperations(operations: unknown, items: ItemChecks): void {
-  if (!Array.isArray(operations)) invalid("batch: operations must be an array; pass [] for none");
-  for (const [index, operation] of operations.entries()) {
-    checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
-    checkOperation(operation, index, items);
-  }
-}
-
-function checkOperation(operation: Operation, index: number, items: ItemChecks): void {
+export function checkOperation(operation: Operation, index: number, items: ItemChecks): void {
+  checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
   if ("namespacePrefix" in operation) {
     const { namespacePrefix, filter, limit, offset, query } = operation;
     checkLabels("search: namespacePrefix", namespacePrefix);

@@ -16,12 +16,19 @@ import {
   type SearchItem,
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
-import { chatMessageTraits, checkOptions, hasMethods, isId, type StoreFactory } from "@scrollback/store-core";
+import {
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  type StoreFactory,
+} from "@scrollback/store-core";
 import { matchesFilter } from "./item-filter.ts";
 import { ItemTable } from "./item-table.ts";
 import { checkStores } from "./options.ts";
 import { checkObject } from "./saver-arguments.ts";
-import { checkLabels, checkOperations } from "./store-arguments.ts";
+import { checkLabels, checkOperation } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;
 /** The number of items that are read concurrently. */
@@ -44,8 +51,12 @@ export interface ScrollbackStoreOptions {
  * const graph = builder.compile({ checkpointer, store });
  */
 export class ScrollbackStore extends BaseStore implements AsyncDisposable {
+  /** With this name LangGraph's queue of operations, an `AsyncBatchedStore`, calls `store` instead of this object. */
+  readonly lg_name = "AsyncBatchedStore";
+  /** Runs the operations of concurrent nodes, which LangGraph puts into one batch. Each has its own outcome. */
+  protected readonly store: BaseStore;
   readonly #items: ItemTable;
-  readonly #checks: Parameters<typeof checkOperations>[1];
+  readonly #checks: Parameters<typeof checkOperation>[2];
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStoreOptions) {
@@ -57,6 +68,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     const items = new ItemTable(factory, prefix);
     this.#items = items;
     this.#checks = { stores: factory, threadId: (namespace, key) => items.threadId(namespace, key) };
+    this.store = new SeparateOutcomes((operations) => this.#settle(operations));
   }
 
   override async get(namespace: string[], key: string): Promise<Item | null> {
@@ -97,32 +109,17 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
 
   /**
    * Runs operations: first all reads, concurrently, then all writes. Of several writes to one item only the last is
-   * applied. A search returns items ordered by namespace, then by creation.
+   * applied. A search returns items ordered by namespace, then by creation. An operation that fails does not stop the others.
    *
-   * @throws InvalidNamespaceError and StoreErrors. An invalid operation is refused before the first request.
+   * @throws the error of the first operation that failed, after the others have run: InvalidNamespaceError or StoreErrors.
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    checkOperations(operations, this.#checks);
-    const read = await Promise.all(
-      operations.map(async (operation) => {
-        if (isPut(operation)) return undefined;
-        if (isGet(operation)) return await this.#items.get(operation.namespace, operation.key);
-        return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
-      }),
-    );
-    const puts = operations
-      .filter(isPut)
-      .map((put) => [JSON.stringify([put.namespace, put.key]), put] as const);
-    const writes = [...new Map(puts).values()];
-    for (let start = 0; start < writes.length; start += AT_ONCE) {
-      const batch = writes.slice(start, start + AT_ONCE);
-      await Promise.all(
-        batch.map(({ namespace, key, value }) =>
-          value === null ? this.#items.delete(namespace, key) : this.#items.put(namespace, key, value),
-        ),
-      );
-    }
-    return read as OperationResults<Op>;
+    if (!Array.isArray(operations)) invalid("batch: operations must be an array; pass [] for none");
+    const results = (await this.#settle(operations)).map((outcome) => {
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    });
+    return results as OperationResults<Op>;
   }
 
   /** Returns when the lists of items are stored. Call it before you close the stores. */
@@ -138,6 +135,38 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   /** The same as {@link ScrollbackStore.flush}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
+  }
+
+  async #settle(operations: readonly Operation[]): Promise<PromiseSettledResult<unknown>[]> {
+    const outcomes: PromiseSettledResult<unknown>[] = await Promise.allSettled(
+      operations.map(async (operation, index) => {
+        checkOperation(operation, index, this.#checks);
+        if (isPut(operation)) return undefined;
+        if (isGet(operation)) return await this.#items.get(operation.namespace, operation.key);
+        return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
+      }),
+    );
+    const byItem = new Map<string, { readonly put: PutOperation; readonly places: readonly number[] }>();
+    for (const [place, put] of operations.entries()) {
+      if (outcomes[place]?.status === "rejected" || !isPut(put)) continue;
+      const item = JSON.stringify([put.namespace, put.key]);
+      byItem.set(item, { put, places: [...(byItem.get(item)?.places ?? []), place] });
+    }
+    const writes = [...byItem.values()];
+    for (let start = 0; start < writes.length; start += AT_ONCE) {
+      await Promise.all(
+        writes.slice(start, start + AT_ONCE).map(async ({ put, places }) => {
+          const [outcome] = await Promise.allSettled([this.#write(put)]);
+          for (const place of places) outcomes[place] = outcome;
+        }),
+      );
+    }
+    return outcomes;
+  }
+
+  async #write({ namespace, key, value }: PutOperation): Promise<void> {
+    if (value === null) await this.#items.delete(namespace, key);
+    else await this.#items.put(namespace, key, value);
   }
 
   async #search({
@@ -190,6 +219,27 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
       if (found.size >= offset + limit) break;
     }
     return [...found.values()].slice(offset, offset + limit);
+  }
+}
+
+/** A store for LangGraph's queue, which resolves the call of a node with the result of its operation. */
+class SeparateOutcomes extends BaseStore {
+  readonly #settle: (operations: readonly Operation[]) => Promise<PromiseSettledResult<unknown>[]>;
+
+  constructor(settle: (operations: readonly Operation[]) => Promise<PromiseSettledResult<unknown>[]>) {
+    super();
+    this.#settle = settle;
+  }
+
+  /** The result of an operation that failed is a promise that rejects. */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const results = (await this.#settle(operations)).map((outcome) => {
+      if (outcome.status === "fulfilled") return outcome.value;
+      const failed = Promise.reject(outcome.reason);
+      failed.catch(() => undefined);
+      return failed;
+    });
+    return results as OperationResults<Op>;
   }
 }
 

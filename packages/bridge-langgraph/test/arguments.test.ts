@@ -10,7 +10,6 @@ import { configOf, listed, metadata } from "./checkpoints.ts";
 const config = configOf("t", "1");
 const checkpoint = { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
 const without = (field: string) => ({ ...checkpoint, [field]: undefined });
-const item = { namespace: ["a"], key: "k", value: { a: 1 } };
 
 function open() {
   const watched = new WatchedDriver(new MemoryDriver());
@@ -89,11 +88,6 @@ const calls: readonly (readonly [name: string, named: string, call: Call])[] = [
   ["batch(undefined)", "batch: operations ", ({ store }) => store.batch(undefined)],
   ["batch of [null]", "batch: operations[0]", ({ store }) => store.batch([null])],
   ["batch of [{}]", "batch: operations[0]", ({ store }) => store.batch([{}])],
-  [
-    "a good put and a bad one",
-    "put: value",
-    ({ store }) => store.batch([item, { ...item, value: { f: () => 1 } }]),
-  ],
   ["addMessages(undefined)", "addMessages: messages ", ({ history }) => history.addMessages(undefined)],
   ["addMessages of [5]", "addMessages: messages[0]", ({ history }) => history.addMessages([5])],
   [
