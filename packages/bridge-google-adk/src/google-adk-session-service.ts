@@ -10,6 +10,8 @@ import {
   type ListSessionsResponse,
 } from "@google/adk";
 import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
+import { checkOptions, hasMethods } from "@scrollback/store-core";
+import { withAnswers } from "./answers.ts";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 
 const PAGE = 100;
@@ -45,11 +47,11 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   readonly #sessions: SessionService;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores that trim. */
-  constructor({ stores, ...others }: GoogleAdkSessionServiceOptions) {
+  constructor(options: GoogleAdkSessionServiceOptions) {
     super();
+    checkOptions("GoogleAdkSessionService", options ?? null, { stores: hasMethods("withTraits") });
     this.#sessions = new SessionService({
-      ...others,
-      stores,
+      stores: options.stores,
       staleWriter: "reload",
       usedEventId: "replace",
       now: Date.now,
@@ -62,7 +64,10 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     return toAdk(await this.#sessions.createSession({ appName, userId, sessionId, state }));
   }
 
-  /** Returns the session with the requested events, or undefined. `numRecentEvents: 0` returns no events. */
+  /**
+   * Returns the session with the requested events, or undefined. `numRecentEvents: 0` returns no events. A tool call whose result
+   * was never stored is followed by a result that says so, because models refuse a history with an open call.
+   */
   override async getSession(request: GetSessionRequest): Promise<GoogleAdkSession | undefined> {
     const { appName, userId, sessionId, config } = request;
     const { numRecentEvents, afterTimestamp } = config ?? {};
@@ -103,6 +108,9 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   /**
    * Stores an event with its state delta and updates the passed session, as ADK's own services do. Returns a partial event
    * unchanged, without storing it.
+   *
+   * @throws StoreError `TOO_LARGE` that names the largest key, for a state above 256 KiB (of an app or a user: 192 KiB). Nothing
+   *   is written then, and the session can be used on.
    */
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
@@ -152,7 +160,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
 }
 
 function toAdk({ events, ...session }: Session): GoogleAdkSession {
-  return { ...session, events: events.map(toAdkEvent) };
+  return { ...session, events: withAnswers(events.map(toAdkEvent)) };
 }
 
 /** The response in the form of ADK's own services. */

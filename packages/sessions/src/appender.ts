@@ -167,7 +167,7 @@ export class Appender {
     } catch (error) {
       this.#finishedHeads.delete(threadId);
       if (StoreError.is(error, "CONFLICT")) return undefined;
-      throw explained("appendEvent", error);
+      throw explained("appendEvent", error, head, this.#parts.stores);
     }
   }
 

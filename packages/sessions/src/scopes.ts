@@ -28,7 +28,7 @@ export function splitScopes(values: Values): Scopes {
 
 /** Returns the state of a session for the caller: new copies, with prefixes. */
 export function mergeScopes(app: Values, user: Values, session: Values): Values {
-  return copyOf("state", { ...session, ...prefixed(prefixes.app, app), ...prefixed(prefixes.user, user) });
+  return copyOf("state", { ...session, ...prefixed("app", app), ...prefixed("user", user) });
 }
 
 /** Returns the keys of a state that are never stored. */
@@ -36,8 +36,15 @@ export function temporaryOf(state: Values): Values {
   return splitScopes(state).temp;
 }
 
-function prefixed(prefix: string, values: Values): Values {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [prefix + key, value]));
+/** Names the key with the largest value, for an error: `; the largest key is "report" with 300000 bytes`. */
+export function largestKey(values: Values, sizeOf: (value: unknown) => number): string {
+  const sizes = Object.entries(values).map(([key, value]) => ({ key, bytes: sizeOf(value) }));
+  const [largest] = sizes.sort((a, b) => b.bytes - a.bytes);
+  return largest ? `; the largest key is ${JSON.stringify(largest.key)} with ${largest.bytes} bytes` : "";
+}
+
+export function prefixed(scope: "app" | "user", values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [prefixes[scope] + key, value]));
 }
 
 export function isEmpty(values: Values): boolean {

@@ -7,7 +7,7 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
-import { copyOf, type Scopes, type Values } from "./scopes.ts";
+import { copyOf, largestKey, prefixed, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
 
@@ -140,10 +140,20 @@ export function storable(event: SessionEvent): SessionEvent {
   return { ...copy, actions: { ...actions, stateDelta: Object.fromEntries(kept) } };
 }
 
-/** The error of a commit to a session's thread. `TOO_LARGE` is explained in terms of sessions. */
-export function explained(method: string, error: unknown): unknown {
+/** The error of a commit of a head to a session's thread. `TOO_LARGE` is explained in terms of sessions. */
+export function explained(
+  method: string,
+  error: unknown,
+  { state, pending }: Head,
+  { metadataSize }: Pick<StoreFactory, "metadataSize">,
+): unknown {
   if (!StoreError.is(error, "TOO_LARGE")) return error;
-  const message = `${method}: the event, or the state of the session (the metadata), is too large: ${error.message}`;
+  const values = {
+    ...state,
+    ...prefixed("app", pending?.app ?? {}),
+    ...prefixed("user", pending?.user ?? {}),
+  };
+  const message = `${method}: the event, or the state of the session (the metadata), is too large: ${error.message}${largestKey(values, metadataSize)}`;
   return new StoreError("TOO_LARGE", message, { cause: error });
 }
 

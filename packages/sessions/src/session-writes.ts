@@ -53,7 +53,7 @@ export async function createThread(
       return { revision, head };
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
-        throw explained("createSession", error);
+        throw explained("createSession", error, head, stores);
     }
     const view = await readSession(stores, store.threadId, 0);
     if (view.head !== undefined) {
@@ -118,7 +118,7 @@ export async function updateThread(
       revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
-        throw explained("updateSession", error);
+        throw explained("updateSession", error, head, stores);
       await pause(Math.min(attempt, 3), undefined, clock);
       continue;
     }

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
-import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
+import { isEmpty, largestKey, ownValue, prefixed, type Scopes, type Values } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import { threads } from "./threads.ts";
 
@@ -139,7 +139,9 @@ export class SharedStates {
   #checkRoom(method: string, scope: "app" | "user", shared: Shared, delta: Values): void {
     if (this.#fits(shared, delta)) return;
     const bytes = this.#sizeWith(shared, delta);
-    const problem = `the state of the ${scope} has ${bytes} bytes encoded; the limit is ${MAX_BYTES}`;
+    const sizeOf = (value: unknown) => this.#stores.metadataSize(value);
+    const largest = largestKey(prefixed(scope, { ...shared.content.values, ...delta }), sizeOf);
+    const problem = `the state of the ${scope} has ${bytes} bytes encoded; the limit is ${MAX_BYTES}${largest}`;
     throw new StoreError("TOO_LARGE", `${method}: ${problem}`);
   }
 
