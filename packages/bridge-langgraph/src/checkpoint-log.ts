@@ -14,6 +14,8 @@ const KEYS_PER_MESSAGE = 1_000;
 
 /** A writer's view of the log. No other writer commits between this view and the commit. */
 export interface LogView {
+  /** The highest id of a checkpoint. Undefined for an empty log. */
+  readonly newestId: string | undefined;
   find(id: string): Promise<CheckpointEntry | undefined>;
   /** See {@link CheckpointLog.entries}. */
   entries(): AsyncIterable<CheckpointEntry>;
@@ -107,6 +109,7 @@ export class CheckpointLog {
         try {
           const tail = await this.#confirmed(this.#tail ?? (await this.#readTail()));
           const entry = await build({
+            newestId: tail.highestId,
             find: async (id) => tail.recent.get(id) ?? (await this.find(id)),
             entries: () => this.entries(),
           });

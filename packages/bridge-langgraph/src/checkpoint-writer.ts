@@ -25,6 +25,8 @@ export interface NewCheckpoint {
   readonly metadata: CheckpointMetadata;
   readonly newVersions: ChannelVersions;
   readonly parentId: string | undefined;
+  /** Whether to refuse a checkpoint whose parent is not the newest one. */
+  readonly rejectsStale: boolean;
 }
 
 /**
@@ -57,12 +59,17 @@ export class CheckpointWriter {
     return { header: storedHeader, metadata: storedMetadata };
   }
 
-  /** Returns the entry for the current log. */
+  /** Whether the last call of `entry` has found that the checkpoint is stale. */
+  isStale = false;
+
+  /** Returns the entry for the current log, or undefined for a stale checkpoint. */
   async entry(
     log: LogView,
     prepared: { readonly header: TypedValue; readonly metadata: TypedValue },
-  ): Promise<CheckpointEntry> {
-    const { checkpoint, parentId } = this.#new;
+  ): Promise<CheckpointEntry | undefined> {
+    const { checkpoint, parentId, rejectsStale } = this.#new;
+    this.isStale = rejectsStale && (await this.#isBehind(log));
+    if (this.isStale) return undefined;
     const parent = parentId === undefined ? undefined : await log.find(parentId);
     // Not the name of a parent that is missing in the log: if the process dies, a deletion would not find the attachments.
     const key = parent ? parent.id : NO_PARENT;
@@ -98,6 +105,17 @@ export class CheckpointWriter {
       ...(parentId !== undefined && { parentId }),
       ...(keys.size > 0 && { keys: [...keys] }),
     };
+  }
+
+  /** Whether another checkpoint was written after the parent. False for an empty log: its thread was deleted. */
+  async #isBehind(log: LogView): Promise<boolean> {
+    const { checkpoint, parentId } = this.#new;
+    // The newest checkpoint itself may be put again.
+    const isNext = (newestId: string | undefined) => newestId === parentId || newestId === checkpoint.id;
+    if (isNext(log.newestId)) return false;
+    // Another process may have written the parent.
+    for await (const { id } of log.entries()) return !isNext(id);
+    return false;
   }
 
   /**

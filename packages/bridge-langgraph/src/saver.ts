@@ -17,7 +17,9 @@ import {
   hasMethods,
   invalid,
   isId,
+  isOneOf,
   type MessageStore,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { CheckpointLog } from "./checkpoint-log.ts";
@@ -54,6 +56,12 @@ export interface ScrollbackSaverOptions {
   readonly prefix?: string;
   /** Converts values to bytes and back. Default: LangGraph's `JsonPlusSerializer`. */
   readonly serde?: SerializerProtocol;
+  /**
+   * What `put` does with a checkpoint whose parent is not the newest one, because another turn of the thread has written since:
+   * `"fork"` (default) stores it as a branch, as LangGraph's savers do, so the turn that writes last hides the other one; `"reject"`
+   * throws `CONFLICT`, and the run fails. To go back to an older checkpoint, use a saver with `"fork"`.
+   */
+  readonly staleWriter?: "fork" | "reject";
 }
 
 /**
@@ -71,6 +79,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   readonly #names: ThreadNames;
   readonly #registry: ThreadRegistry;
   readonly #reader: CheckpointReader;
+  readonly #rejectsStale: boolean;
   readonly #logs = new Map<string, CheckpointLog>();
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
@@ -79,10 +88,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
       stores: hasMethods("withTraits"),
       prefix: isId,
       serde: hasMethods("dumpsTyped", "loadsTyped"),
+      staleWriter: isOneOf("fork", "reject"),
     });
-    const { stores, prefix = "langgraph", serde } = options;
+    const { stores, prefix = "langgraph", serde, staleWriter = "fork" } = options;
     checkStores("ScrollbackSaver", stores);
     super(serde);
+    this.#rejectsStale = staleWriter === "reject";
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#names = new ThreadNames(prefix);
     this.#registry = new ThreadRegistry(this.#stores, this.#names);
@@ -135,6 +146,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   /**
    * Stores a checkpoint with the values of the channels in `newVersions`. The other values come from its parent, the checkpoint
    * of the config. Readers see the checkpoint either completely or not at all.
+   *
+   * @throws StoreError `CONFLICT` with `staleWriter: "reject"`, see there.
    */
   override async put(
     config: RunnableConfig,
@@ -145,9 +158,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const { checkpointId: parentId, ...namespace } = requiredAddress("put", config);
     checkPut(checkpoint, newVersions);
     const open = (key: string) => this.#attachments(namespace, key);
-    const writer = new CheckpointWriter(this.serde, open, { checkpoint, metadata, newVersions, parentId });
+    const rejectsStale = this.#rejectsStale;
+    const added = { checkpoint, metadata, newVersions, parentId, rejectsStale };
+    const writer = new CheckpointWriter(this.serde, open, added);
     const prepared = await writer.prepare();
     await this.#log(namespace).append((log) => writer.entry(log, prepared));
+    if (writer.isStale) throw staleError(namespace.threadId);
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
@@ -269,4 +285,11 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   #attachments({ threadId, namespace }: FoundCheckpoint["address"], key: string): MessageStore {
     return this.#stores.open(this.#names.attachments(threadId, namespace, key));
   }
+}
+
+function staleError(threadId: string): StoreError {
+  return new StoreError(
+    "CONFLICT",
+    `put: another turn of thread "${threadId}" has written a checkpoint since this one began; run the turn again`,
+  );
 }

@@ -6,6 +6,8 @@ import {
   hasMethods,
   invalid,
   isFunction,
+  isOneOf,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkKey, groupOf, ROOT, threads, VALUES } from "./keys.ts";
@@ -19,12 +21,19 @@ const PAGE = 1_000;
 export interface ScrollbackStorageOptions {
   /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /**
+   * What `write` does with a key that another storage has written since this one last read or wrote it: `"overwrite"` (default)
+   * replaces it, so of two turns of a session at once the first one is lost; `"reject"` throws `CONFLICT`, and the turn fails. A storage
+   * with `"reject"` is for one agent: make one for each turn, because turns that share a storage do not see each other.
+   */
+  readonly staleWriter?: "overwrite" | "reject" | undefined;
   /** Called with errors of background work: notes of lists, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 const checks: Record<keyof ScrollbackStorageOptions, Check> = {
   stores: hasMethods("withTraits"),
+  staleWriter: isOneOf("overwrite", "reject"),
   onError: isFunction,
 };
 
@@ -42,13 +51,14 @@ export class ScrollbackStorage implements AsyncDisposable {
   /** Names and deletes the threads of values. */
   readonly #threads: Records;
   readonly #directories: MarkedDirectories<null>;
-  /** In the order of their writes, the newest last. */
+  readonly #rejectsStale: boolean;
+  /** In the order of their writes, the newest last. With `staleWriter: "reject"` all keys that were read or written. */
   readonly #cache = new Map<string, CachedHead>();
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStorageOptions) {
     checkOptions("ScrollbackStorage", options ?? null, checks);
-    const { stores, onError } = options;
+    const { stores, staleWriter, onError } = options;
     if (stores === undefined) invalid("ScrollbackStorage: stores must be a store factory");
     if (stores.settings?.maxMessages !== undefined)
       invalid(
@@ -61,21 +71,27 @@ export class ScrollbackStorage implements AsyncDisposable {
       leafThread: threads.leaf,
       ...(onError && { onError }),
     });
+    this.#rejectsStale = staleWriter === "reject";
     this.#threads = new Records({ stores, prefix: VALUES });
     this.#stores = stores.withTraits(chatMessageTraits);
   }
 
-  /** Stores or replaces the bytes of a key, up to 45 MiB, in one commit. */
+  /**
+   * Stores or replaces the bytes of a key, up to 45 MiB, in one commit.
+   *
+   * @throws StoreError `CONFLICT` with `staleWriter: "reject"`, see there; nothing is written then.
+   */
   async write(key: string, data: Uint8Array): Promise<void> {
     checkKey("write", key);
     if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
     const cached = this.#cache.get(key);
-    // The cache stays empty until the outcome of the write is known.
-    this.#cache.delete(key);
+    const isGuarded = this.#rejectsStale && cached !== undefined;
+    // The cache stays empty until the outcome of the write is known. A guarded write that fails stays guarded.
+    if (!isGuarded) this.#cache.delete(key);
     const group = groupOf(key);
     const written = await writeValue(
       {
-        ...{ key, cached, store: this.#open(key) },
+        ...{ key, cached, isGuarded, store: this.#open(key) },
         ...{ directories: this.#directories, directory: threads.keys(group) },
         sizeOf: (value) => this.#stores.metadataSize(value),
         announce: async () => {
@@ -85,16 +101,22 @@ export class ScrollbackStorage implements AsyncDisposable {
       },
       // Copies a Buffer too, whose own `slice` shares its memory.
       new Uint8Array(data),
-    );
+    ).catch((error) => {
+      throw isGuarded && StoreError.is(error, "CONFLICT") ? staleError(key, error) : error;
+    });
+    this.#cache.delete(key);
     this.#cache.set(key, written);
     const [oldest] = this.#cache.keys();
-    if (this.#cache.size > CACHE_SIZE && oldest !== undefined) this.#cache.delete(oldest);
+    if (!this.#rejectsStale && this.#cache.size > CACHE_SIZE && oldest !== undefined)
+      this.#cache.delete(oldest);
   }
 
   /** Returns the bytes of a key, or null. */
   async read(key: string): Promise<Uint8Array | null> {
     checkKey("read", key);
-    return await readValue(this.#open(key));
+    const { data, head } = await readValue(this.#open(key));
+    if (this.#rejectsStale) this.#cache.set(key, head);
+    return data;
   }
 
   /** Deletes a key with its bytes. Does nothing for a missing key. */
@@ -161,4 +183,9 @@ export class ScrollbackStorage implements AsyncDisposable {
     } while (pageToken !== undefined);
     return members;
   }
+}
+
+function staleError(key: string, cause: StoreError): StoreError {
+  const problem = "was written by another storage since this one read it; read it again and repeat the turn";
+  return new StoreError("CONFLICT", `write: key ${JSON.stringify(key)} ${problem}`, { cause });
 }

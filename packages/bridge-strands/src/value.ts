@@ -42,17 +42,18 @@ export async function readHead(store: MessageStore): Promise<CachedHead> {
   return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
 
-/** Returns the bytes of a value, or null if it does not exist. */
-export async function readValue(store: MessageStore): Promise<Uint8Array | null> {
-  const { entries, metadata } = await store.read();
+/** Returns the bytes of a value, or null if it does not exist, and its head. */
+export async function readValue(store: MessageStore): Promise<{ data: Uint8Array | null; head: CachedHead }> {
+  const { entries, metadata, revision } = await store.read();
   const head = parseMetadata<Head>(store.threadId, metadata, owner);
-  if (!head) return null;
+  if (!head) return { data: null, head: { head, revision } };
   if (entries.length !== head.pieces)
     throw new StoreError(
       "CORRUPT",
       `read: "${store.threadId}" has ${entries.length} of ${head.pieces} pieces`,
     );
-  return new Uint8Array(Buffer.concat(entries.map(({ message }) => valueIn<Uint8Array>(message))));
+  const data = new Uint8Array(Buffer.concat(entries.map(({ message }) => valueIn<Uint8Array>(message))));
+  return { data, head: { head, revision } };
 }
 
 /** The input of {@link writeValue}. */
@@ -63,16 +64,19 @@ export interface ValueWrite {
   readonly directory: string;
   /** The head that this process has cached. */
   readonly cached: CachedHead | undefined;
+  /** Whether to write only over the cached head. */
+  readonly isGuarded: boolean;
   /** Returns the size of a value as it is stored, in bytes. */
   readonly sizeOf: (value: unknown) => number;
   /** Called before and after a key is created. */
   readonly announce: () => Promise<void>;
 }
 
-/** Writes or replaces a value, in one commit. */
+/** Writes or replaces a value, in one commit. @throws StoreError `CONFLICT` if it is guarded and another head is stored. */
 export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<CachedHead> {
-  const { key, store, directories, directory, announce } = write;
+  const { key, store, directories, directory, announce, isGuarded } = write;
   let { cached } = write;
+  const options = isGuarded ? { attempts: 1 } : {};
   return await retryOnConflict(async () => {
     const { head, revision } = cached ?? (await readHead(store));
     // Another process may have written meanwhile, so a retry reads the head.
@@ -100,5 +104,5 @@ export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<C
     });
     if (!head) await announce();
     return { head: next, revision: written.revision };
-  });
+  }, options);
 }
