@@ -67,7 +67,8 @@ const build: Part = {
 };
 const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
 const units = tests("unit tests", 2, ["unit"]);
-const onServers = tests("tests on servers", 8, ["server"]);
+// More workers than cores, because these tests wait for servers.
+const onServers = tests("tests on servers", 8, ["server"], { files: ["--maxWorkers=3"] });
 
 /** More rounds, steps, writers and time. */
 const DEEP = { SCROLLBACK_DEEP: "1" };
@@ -83,7 +84,7 @@ const test: Plan = [
 const published = tests("packaging and site", 6, ["deep"], {
   files: [
     ...["test/packages.deep", "test/release.deep", "test/types.deep", "test/bundlers.deep"],
-    ...["packages/cli/test/packed.deep", "site/test/site.deep"],
+    ...["packages/cli/test/packed.deep", "site/test/site.deep", "opentelemetry-absent.deep"],
   ],
 });
 const plans: Record<string, Plan> = {

@@ -56,7 +56,8 @@ async function link(name: string): Promise<void> {
 }
 
 async function outcome(environment: NodeJS.ProcessEnv = {}): Promise<unknown> {
-  const env = { ...process.env, ...environment };
+  // The copy has what is published, not the sources.
+  const env = { ...process.env, NODE_OPTIONS: "", ...environment };
   const { stdout } = await run(process.execPath, ["main.mjs"], { cwd: folder, env });
   return JSON.parse(stdout);
 }
