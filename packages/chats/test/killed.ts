@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import type { ContractMessage } from "../src/contract/index.ts";
@@ -11,7 +11,7 @@ const ROUNDS = 4;
 
 /** Kills writers of chats. `newUrl` returns the URL of new, empty stores. */
 export function declareKilledTest(backend: string, newUrl: () => Promise<string>): void {
-  test.concurrent(`a writer killed at any moment loses nothing, on ${backend}`, async () => {
+  test.concurrent(`a writer killed at any moment loses nothing, on ${backend}`, async ({ expect }) => {
     const url = await newUrl();
     await using stores = await openTestStores(url);
     await stores.setup();
