@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test as base } from "vitest";
+import { test as base, expect } from "vitest";
 import { cellsOf } from "../demo/screen.ts";
 
 const root = join(import.meta.dirname, "../..");

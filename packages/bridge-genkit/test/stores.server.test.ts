@@ -1,4 +1,4 @@
-import { onTwoServers, onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer, onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareGenkitTests } from "./genkit-tests/declare.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
