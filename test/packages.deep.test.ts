@@ -44,7 +44,7 @@ const repository = "https://github.com/scrollback-js/scrollback";
 const exampleFiles = [
   "dist/example/files/file-record-log.ts",
   "dist/example/files/sweep-files.ts",
-  "dist/example/files/test/conformance-file.server.test.ts",
+  "dist/example/files/test/conformance-file.deep.test.ts",
   "dist/example/files/test/file-harness.ts",
   ...readdirSync(join(root, "packages/store-postgres/src")).map(
     (name) => `dist/example/postgres/src/${name}`,
