@@ -83,7 +83,7 @@ const test: Plan = [
 /** What is published: the parts of the deep plan that every change is checked against. */
 const published = tests("packaging and site", 6, ["deep"], {
   files: [
-    ...["test/packages.deep", "test/release.deep", "test/types.deep", "test/bundlers.deep"],
+    ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
     ...["packages/cli/test/packed.deep", "site/test/site.deep", "opentelemetry-absent.deep"],
   ],
 });
