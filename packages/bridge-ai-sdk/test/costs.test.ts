@@ -29,7 +29,8 @@ test("requests of a turn: a read, the question, a commit for each step, the answ
   const turn = async (body: object) => {
     driver.take();
     expect((await server.post({ id: "c", ...body })).status).toBe(200);
-    return driver.take();
+    // A note may begin a compaction of the directory in the background, by time.
+    return driver.take().filter((request) => !request.endsWith(" directory"));
   };
   const plain = [READ, COMMIT, COMMIT, COMMIT];
   expect(await turn({ message: user("q1", "say one") })).toEqual(plain);
