@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";
 import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";
@@ -93,7 +93,10 @@ export const atomicCommit: Clause = {
         const writer = `writer${death}`;
         const job = { threadId, writer, batches: 10_000, batchSize: 40 };
         const client = runInProcess("append", job);
-        await expect.poll(() => client.progress.length, { timeout: 20_000, interval: 2 }).toBeGreaterThan(3);
+        await vi.waitFor(() => expect(client.progress.length).toBeGreaterThan(3), {
+          timeout: 20_000,
+          interval: 2,
+        });
         await sleep(Math.random() * 20);
         await client.kill();
         // A slow server may apply the last commit of the previous writer after that writer has died.
@@ -120,9 +123,10 @@ export const atomicCommit: Clause = {
         const controller = new AbortController();
         const add = store.addMessages(batch, { signal: controller.signal });
         const rejected = rejection(add, "ABORTED", "UNAVAILABLE");
-        await expect
-          .poll(() => proxy.counters.strikes, { timeout: 20_000, interval: 5, message: "cuts" })
-          .toBeGreaterThan(strikes);
+        await vi.waitFor(() => expect(proxy.counters.strikes, "cuts").toBeGreaterThan(strikes), {
+          timeout: 20_000,
+          interval: 5,
+        });
         controller.abort();
         await rejected;
         proxy.set({ kind: "pass" });

@@ -6,7 +6,7 @@ import {
   StoreError,
   type StoreOptions,
 } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { DEADLINE_MS } from "../deadline.ts";
 import { rejection, thrown } from "../errors.ts";
@@ -56,10 +56,14 @@ export const errors: Clause = {
       }
       proxy.set({ kind: "pass" });
       // A commit that the outage cut off may or may not have arrived; here it was never sent.
-      await expect
-        .poll(() => textsIn(store).catch(String), { timeout: 10_000 })
-        .toEqual(["message 1", "message 2", "message 3"]);
-      await expect.poll(() => textsIn(fresh).catch(String), { timeout: 10_000 }).toHaveLength(3);
+      await vi.waitFor(
+        async () =>
+          expect(await textsIn(store).catch(String)).toEqual(["message 1", "message 2", "message 3"]),
+        { timeout: 10_000 },
+      );
+      await vi.waitFor(async () => expect(await textsIn(fresh).catch(String)).toHaveLength(3), {
+        timeout: 10_000,
+      });
       expect(await unknown.listMessages()).toEqual([]);
     });
 

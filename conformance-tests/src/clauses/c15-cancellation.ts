@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, type MessageStore } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";
 import { batchesOf } from "../history.ts";
@@ -112,7 +112,7 @@ export const cancellation: Clause = {
       const hanging = Object.values(calls).map((call) =>
         rejection(call(store, controller.signal), "ABORTED"),
       );
-      await expect.poll(() => proxy.counters.strikes, { timeout: 20_000 }).toBeGreaterThan(0);
+      await vi.waitFor(() => expect(proxy.counters.strikes).toBeGreaterThan(0), { timeout: 20_000 });
       const start = performance.now();
       controller.abort();
       await Promise.all(hanging);
@@ -182,10 +182,11 @@ export const cancellation: Clause = {
       const workers = ["a", "b"].map((writer) =>
         runInProcess("append", { threadId, writer, batches: 1_000_000, batchSize: 3 }),
       );
-      await expect
-        // A busy machine needs time to start processes, which this test does not measure.
-        .poll(() => workers.every(({ progress }) => progress.length > 0), { timeout: 45_000, interval: 10 })
-        .toBe(true);
+      // A busy machine needs time to start processes, which this test does not measure.
+      await vi.waitFor(() => expect(workers.every(({ progress }) => progress.length > 0)).toBe(true), {
+        timeout: 45_000,
+        interval: 10,
+      });
       await expectFreeEventLoop(() =>
         jobs.append(backend.stores(), { threadId, writer: "c", batches: 60, batchSize: 3 }, () => {}),
       );

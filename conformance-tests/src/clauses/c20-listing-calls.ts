@@ -1,5 +1,5 @@
 import { createStores, type ListThreadsOptions } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";
 import { listAll, listIds, manyThreads, PROMPTLY_MS } from "../listings.ts";
@@ -93,7 +93,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     proxy.set({ kind: "hang" });
     const controller = new AbortController();
     const hanging = rejection(stores.listThreads({ prefix, signal: controller.signal }), "ABORTED");
-    await expect.poll(() => proxy.counters.strikes, { timeout: 20_000 }).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(proxy.counters.strikes).toBeGreaterThan(0), { timeout: 20_000 });
     const start = performance.now();
     controller.abort();
     await hanging;

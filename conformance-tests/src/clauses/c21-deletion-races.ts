@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, type MessageStore, StoreError } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { expectGone, GONE, secretText } from "../deleted.ts";
 import { rejection } from "../errors.ts";
@@ -268,7 +268,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     const [batches, batchSize] = [40, 3];
     const remotes = ["p", "q"].map((writer) => start("append", { threadId, writer, batches, batchSize }));
     for (const { progress } of remotes)
-      await expect.poll(() => progress.length, { timeout: 20_000 }).toBeGreaterThan(2);
+      await vi.waitFor(() => expect(progress.length).toBeGreaterThan(2), { timeout: 20_000 });
     for (let time = 0; time < 5; time++) {
       await (time % 2 ? stores : others).deleteThread(threadId);
       await sleep(15);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreFactory } from "@scrollback/store-core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { DEADLINE_MS } from "../deadline.ts";
 import { rejection } from "../errors.ts";
 import { numbered, textsIn } from "../messages.ts";
@@ -100,7 +100,9 @@ export function declareProxied<Options>(
       });
       await expectPromptClose(scene);
       scene.proxy.set({ kind: "pass" });
-      await expect.poll(() => handed?.use().then(() => true), { timeout: DEADLINE_MS }).toBe(true);
+      await vi.waitFor(async () => expect(await handed?.use().then(() => true)).toBe(true), {
+        timeout: DEADLINE_MS,
+      });
       await handed?.close();
     });
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, StoreError } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Backend } from "../backend.ts";
 import { batchesOf, checkFinal } from "../history.ts";
 import { batchText } from "../jobs.ts";
@@ -45,9 +45,10 @@ function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[]): Fault
         for (const mode of modes(scene)) {
           const before = proxy.counters.strikes;
           proxy.set(mode);
-          await expect
-            .poll(() => proxy.counters.strikes, { timeout: 10_000, interval: 2 })
-            .toBeGreaterThan(before);
+          await vi.waitFor(() => expect(proxy.counters.strikes).toBeGreaterThan(before), {
+            timeout: 10_000,
+            interval: 2,
+          });
           if (!("times" in mode)) await sleep("ms" in mode ? mode.ms : 1_500);
           proxy.set({ kind: "pass" });
           await sleep(20 + Math.random() * 40);
@@ -82,7 +83,7 @@ const killedClients: Fault = async (scene) => {
   const batchSize = 5;
   for (let round = 0; round < rounds; round++) {
     const job = run("append", { threadId, writer: `p${round}`, batches: 1_000_000, batchSize });
-    await expect.poll(() => job.progress.length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(job.progress.length).toBeGreaterThan(0), { timeout: 20_000, interval: 1 });
     await sleep(Math.random() * 30);
     await job.kill();
     acknowledged.push(...job.progress);

@@ -6,7 +6,7 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { DEADLINE_MS } from "../deadline.ts";
 import { batchesOf } from "../history.ts";
 import { batchText } from "../jobs.ts";
@@ -123,7 +123,7 @@ class Load {
       );
     const before = counts();
     const isSteady = () => counts().every((count, index) => count >= (before[index] ?? 0) + STEADY);
-    await expect.poll(isSteady, { timeout: 40_000, interval: 5 }).toBe(true);
+    await vi.waitFor(() => expect(isSteady()).toBe(true), { timeout: 40_000, interval: 5 });
   }
 
   async #write({ name, store, givesUp }: Writer): Promise<void> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Backend, checkHarness } from "../backend.ts";
 import type { ConformanceOptions, Harness, ServerInfo } from "../harness.ts";
 import { commonFaults, type Fault, type ServerControl } from "./faults.ts";
@@ -57,7 +57,9 @@ export function runFaults({ name, createHarness, server, faults = {} }: FaultOpt
           task.meta.fault = { ...meta, figure };
         }
         // Everything that was opened for the fault is closed now. The harness' own client may have reconnected.
-        await expect.poll(openSockets, { timeout: 5_000 }).toBeLessThanOrEqual(socketsBefore + 2);
+        await vi.waitFor(() => expect(openSockets()).toBeLessThanOrEqual(socketsBefore + 2), {
+          timeout: 5_000,
+        });
       });
     }
   });
