@@ -40,7 +40,11 @@ export default defineConfig({
         testTimeout: 60_000,
         hookTimeout: 60_000,
       }),
-      project("server", ["**/*.server.test.ts"], [], { testTimeout: 180_000, hookTimeout: 300_000 }),
+      project("server", ["**/*.server.test.ts"], [], {
+        isolate: false,
+        testTimeout: 180_000,
+        hookTimeout: 300_000,
+      }),
       project("deep", ["**/*.deep.test.ts"], [], { testTimeout: 180_000, hookTimeout: 300_000 }),
     ],
     reporters:

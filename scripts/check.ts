@@ -5,7 +5,7 @@
  * - `test`: prepares the servers, and runs `quick` and the tests on servers.
  * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
  *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
- * - `ci`: style, types, `test`, and the parts of `deep` that check what is published: packaging and the site.
+ * - `ci`: style, types, `test`, and the parts of `deep` that check what is published: packaging, the site, and PostgreSQL.
  *
  * CONTRIBUTING.md says what each plan covers. Every part runs, even after a failure. The end of the output repeats the failures, then
  * the minutes of each part beside its limit.
@@ -36,7 +36,7 @@ const tests = (
   projects: readonly string[],
   { files = [], env = {} }: { files?: readonly string[]; env?: Record<string, string> } = {},
 ): Part => {
-  const report = name.replaceAll(" ", "-");
+  const report = name.replaceAll(/,? /g, "-");
   return {
     name,
     minutes,
@@ -68,29 +68,30 @@ const build: Part = {
 const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
 const units = tests("unit tests", 2, ["unit"]);
 // More workers than cores, because these tests wait for servers.
-const onServers = tests("tests on servers", 8, ["server"], { files: ["--maxWorkers=3"] });
+const onServers = tests("tests on servers", 8, ["server"], { files: ["--maxWorkers=4"] });
 
 /** More rounds, steps, writers and time. */
 const DEEP = { SCROLLBACK_DEEP: "1" };
 
 /** Parts of one stage run side by side; the next stage begins when they have ended. */
 type Plan = readonly (readonly Part[])[];
-const test: Plan = [
-  [servers(7, "redis", "mongodb", "dynamodb", "postgres", "chromium"), units],
+const planOn = (...more: string[]): Plan => [
+  [servers(7, "redis", "mongodb", "dynamodb", "chromium", ...more), units],
   [build],
   [onServers],
 ];
 /** What is published: the parts of the deep plan that every change is checked against. */
-const published = tests("packaging and site", 6, ["deep"], {
+const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
   files: [
+    ...["packages/store-postgres/test/conformance.deep", "test/closing.deep", "observation-cost.deep"],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
     ...["packages/cli/test/packed.deep", "site/test/site.deep", "opentelemetry-absent.deep"],
   ],
 });
 const plans: Record<string, Plan> = {
   quick: [[units]],
-  test,
-  ci: [[lint], [types], ...test, [published]],
+  test: planOn(),
+  ci: [[lint], [types], ...planOn("postgres"), [published]],
   deep: [
     [servers(7), build],
     [

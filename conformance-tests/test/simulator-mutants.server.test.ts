@@ -25,7 +25,8 @@ test.concurrent.each(allMutants)("the simulator fails a driver without: $rule", 
   const found = await simulateMutant(mutant);
   if (!found) throw new Error(`${mutant.catcher}: no run failed`);
   expect(found.rule).not.toBe("crash");
-  if (!found.options) return;
+  // The simulator's own runs show that the unchanged driver passes; the deep plan shows it for the same seed.
+  if (!found.options || process.env.SCROLLBACK_DEEP !== "1") return;
   const { failure } = await runSimulation(found.options);
   expect(failure, "the same run of the unchanged driver").toBeUndefined();
 });

@@ -33,12 +33,12 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "a deletion closes a root that is open",
-    ["deletions", 47],
+    ["deletions", 54],
     ["delete-thread", "readNewest", "root && (highest?.number ?? 0) < base ? root : highest", "highest"],
   ),
   off(
     "a deletion that comes again is known",
-    ["deletions", 11],
+    ["deletions", 3],
     ["delete-thread", "deleteThread", "if (made) {", "if (made && false) {"],
   ),
   off(
@@ -77,7 +77,7 @@ export const deletionMutants: readonly Mutant[] = [
   ]),
   off(
     "an attempt counts in an incarnation that has ended",
-    ["deletions", 1],
+    ["deletions", 7],
     [
       "write",
       "#wasMade",
@@ -87,7 +87,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "what a late insert was part of counts once it has ended",
-    ["deletions", 1],
+    ["deletions", 17],
     ["write", "#confirm", "hasEnded && (await this.#wasMade(chain, attempt)) !== undefined", "false"],
   ),
   off(

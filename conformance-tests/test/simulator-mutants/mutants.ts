@@ -4,12 +4,12 @@ import { type Mutant, off } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",
-    ["silences", 15],
+    ["silences", 1],
     ["expiry", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
   ),
   off(
     "a raise extends the rows",
-    ["slow", 1],
+    ["slow", 2],
     [
       "write",
       "#raise",
@@ -19,12 +19,12 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a raise extends the root",
-    ["slow", 2],
+    ["slow", 5],
     ["write", "#raise", "to: nullable(until + ROOT_EXPIRY_MS), atLeast: 0", "to: 0, atLeast: 0"],
   ),
   off(
     "an expiry is promised after the rows are extended",
-    ["silences", 2],
+    ["silences", 5],
     [
       "write",
       "#raise",
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "an incarnation is closed before the next begins",
-    ["silences", 1],
+    ["silences", 3],
     [
       "write",
       "#begin",
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "writers compete for a root's number",
-    ["wild", 4],
+    ["wild", 7],
     [
       "write",
       "#begin",
@@ -65,12 +65,12 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a root without commits is built on only while its rows are there",
-    ["silences", 1],
+    ["silences", 3],
     ["write", "#begin", "open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS", "open.n === 0"],
   ),
   off(
     "log time never goes back",
-    ["silences", 1],
+    ["silences", 3],
     ["write", "#plan", "const at = Math.max(now, base.at);", "const at = now;"],
   ),
   off(
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a commit that takes 5 minutes starts over",
-    ["silences", 29],
+    ["silences", 13],
     [
       "write",
       "#startOverUnlessRecent",
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late fragment is blanked",
-    ["large", 16],
+    ["large", 3],
     ["write", "#insertPlain", "if (texts.length > 0) {", "if (texts.length < 0) {"],
   ),
   off(
@@ -116,17 +116,17 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late row that is not part of the thread is blanked",
-    ["silences", 1],
+    ["silences", 2],
     ["write", "#confirm", "await this.#blankRow(number);", ""],
   ),
   off(
     "own attempts are remembered",
-    ["busy", 1],
+    ["busy", 5],
     ["write", "#remember", "this.#operation.attempts.push(own);", ""],
   ),
   off(
     "64 operations are remembered",
-    ["wild", 1],
+    ["wild", 4],
     ["chain", "remembered", "n - REMEMBERED_OPERATIONS", "n - 32"],
   ),
   off(
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "what is dead is listed until it is blank",
-    ["steady", 8],
+    ["steady", 10],
     [
       "write",
       "#planAndCollect",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a repeated drop of all blanks",
-    ["steady", 3],
+    ["steady", 6],
     ["write", "#findRecordedOutcome", 'if (drop === "all") await this.#amend(blankDead(after));', ""],
   ),
   off(
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
     ["silences", 12],
     ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
   ),
-  off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
+  off("a drop of all ends uploads", ["large", 6], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
   off(
     "old uploads end",
     ["large", 1],
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "rows of uploads are not dead",
-    ["large", 3],
+    ["large", 4],
     ["plan", "planRow", "uploads.open.flatMap(([, , rows]) => rows);", "[] as RowRange[];"],
   ),
   off(
@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a commit that extends the expiry keeps a later one",
-    ["steady", 1],
+    ["steady", 9],
     ["write", "#expiresAt", "base.n > 0 ? base : undefined", "undefined"],
   ),
   off(

@@ -19,7 +19,7 @@ export const sharingMutants: readonly Mutant[] = [
   ),
   off(
     "each commit of a row remembers its attempt",
-    ["busy", 4],
+    ["busy", 15],
     ["write", "#remember", "attempts.push({ number, token, incarnation, ...own, isLate: false });", ""],
   ),
   off(
@@ -29,7 +29,7 @@ export const sharingMutants: readonly Mutant[] = [
   ),
   off(
     "each attempt of a row has its own count",
-    ["steady", 52],
+    ["steady", 10],
     ["write", "#remember", "n: n - this.#earlier.length + index", "n"],
   ),
   off(
