@@ -24,6 +24,27 @@ export const approval = (approvalId: string): ChatMessage => ({
   content: [{ type: "tool-approval-response", approvalId, approved: true }],
 });
 
+/** An assistant message of reasoning alone: the message after it belongs to it. */
+export const reasoning = (text: string): ChatMessage => ({
+  role: "assistant",
+  content: [{ type: "reasoning", text }],
+});
+
+/** An assistant message with the result of a tool that the provider ran, and a call of another tool. */
+export const resultAndCall = (toolCallId: string): ChatMessage => ({
+  role: "assistant",
+  content: [toolResult(toolCallId), toolCall(toolCallId)].flatMap(({ content }) =>
+    typeof content === "string" ? [] : content,
+  ),
+});
+
+/** A message that stands for the messages before it. */
+export const summary = (text: string): ChatMessage => ({
+  role: "assistant",
+  content: text,
+  metadata: { type: "scrollback.summary" },
+});
+
 /** `count` user messages: `${name} ${from}` and so on. */
 export function numbered(count: number, name = "message", from = 1): ChatMessage[] {
   return Array.from({ length: count }, (_, index) => user(`${name} ${from + index}`));

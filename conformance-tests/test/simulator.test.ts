@@ -105,7 +105,7 @@ describe("the reference", () => {
     ...change,
   });
   const names = ({ pinned, messages, metadata }: ThreadState) =>
-    [pinned, ...messages, metadata].map((placed) => placed?.text.name);
+    [...pinned, ...messages, metadata].map((placed) => placed?.text.name);
   const commit = (before: ThreadState | undefined, change: Partial<Operation>, row: number) =>
     apply(before, operation(change), `e.${row}`, (text, index) => ({ text, spots: [{ row, index }] }));
 
@@ -116,13 +116,13 @@ describe("the reference", () => {
       { append: [text("a", "s"), text("b"), text("c")], metadata: text("m", "m") },
       1,
     );
-    expect(names(first.state)).toEqual([undefined, "a", "b", "c", "m"]);
+    expect(names(first.state)).toEqual(["a", "b", "c", "m"]);
     const settings = { maxMessages: 2, trimming: "turns", ttlMs: undefined } as const;
     const second = commit(first.state, { drop: 1, append: [text("d")], settings }, 2);
     expect(names(second.state)).toEqual(["a", "d", "m"]);
     expect(second.dead.map(({ name }) => name)).toEqual(["b", "c"]);
     const third = commit(second.state, { drop: "all", metadata: null }, 3);
-    expect(names(third.state)).toEqual([undefined, undefined]);
+    expect(names(third.state)).toEqual([undefined]);
     expect(third.dead.map(({ name }) => name)).toEqual(["d", "a", "m"]);
     expect(third.state.bounds).toEqual({ pinned: null, first: 4, next: 4 });
   });

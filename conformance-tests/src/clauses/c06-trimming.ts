@@ -32,6 +32,13 @@ const afterSearches: [number, { drop: number; append: string }[]][] = [
       { drop: 2, append: "tat" },
     ],
   ],
+  [
+    3,
+    [
+      { drop: 0, append: "kukuu" },
+      { drop: 3, append: "uuu" },
+    ],
+  ],
 ];
 
 /** The same thread with other options. */
@@ -58,7 +65,7 @@ export const trimming: Clause = {
       test(`random histories are trimmed as the clause says, trimming "${mode}"`, async (backend) => {
         const step = fc.record({
           drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 4 })),
-          append: fc.string({ unit: fc.constantFrom(..."suuaactrp"), maxLength: 7 }),
+          append: fc.string({ unit: fc.constantFrom(..."suuaacctrpnbk"), maxLength: 7 }),
         });
         const run = fc.asyncProperty(
           fc.integer({ min: 1, max: 7 }),
@@ -164,10 +171,10 @@ export const trimming: Clause = {
 
     test("a lower maxMessages applies to reads at once, and to the thread at the next write", async (backend) => {
       const store = backend.store();
-      const messages = history("s u a u c t a u a");
+      const messages = history("s u k u a u n c c t t a k u a c c t n a");
       await store.addMessages(messages);
       for (const mode of trimmings) {
-        for (const maxMessages of [1, 2, 3, 4, 6, 8, 9, 20]) {
+        for (const maxMessages of [1, 2, 3, 4, 5, 6, 8, 10, 13, 15, 19, 20, 30]) {
           const expected = trimmed(messages, maxMessages, mode);
           const lowered = backend.stores({ maxMessages, trimming: mode }).restore(await store.serialize());
           const { revision, entries, older } = await lowered.read();

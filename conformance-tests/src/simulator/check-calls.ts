@@ -3,8 +3,10 @@ import {
   countOf,
   type DeleteOutcome,
   firstOf,
+  isWithin,
   lastOf,
   NO_THREAD,
+  pinnedOf,
   type ReadRequest,
   type Revision,
   StoreError,
@@ -15,7 +17,7 @@ import {
 import { SimulationFailure } from "./failure.ts";
 import { ConnectionLost } from "./network.ts";
 import type { Operation } from "./operation.ts";
-import type { ThreadState } from "./reference.ts";
+import { newestCompactionIn, type ThreadState } from "./reference.ts";
 import type { Deletion, SimulatedCall } from "./simulated-call.ts";
 import type { HistoryEntry, ThreadModel } from "./thread-model.ts";
 
@@ -158,8 +160,10 @@ function viewOf(
   const { bounds } = state;
   const range = selectRange(bounds, { limit, before, after });
   const entries: { sequence: number; record: string }[] = [];
-  if (range.pinned !== null && state.pinned)
-    entries.push({ sequence: range.pinned, record: state.pinned.text.record });
+  pinnedOf(bounds).forEach((sequence, index) => {
+    const record = state.pinned[index]?.text.record ?? "";
+    if (isWithin(range, sequence)) entries.push({ sequence, record });
+  });
   for (let sequence = range.first; sequence < range.next; sequence++) {
     const record = state.messages[sequence - bounds.first]?.text.record ?? "";
     entries.push({ sequence, record });
@@ -169,6 +173,7 @@ function viewOf(
     count: countOf(bounds),
     first: firstOf(bounds),
     last: lastOf(bounds),
+    newestCompaction: newestCompactionIn(state),
     entries,
     ...(metadata && state.metadata && { metadata: state.metadata.text.record }),
   };
@@ -185,6 +190,8 @@ function differenceOf(view: ThreadView, expected: ReturnType<typeof viewOf>): st
   }
   if (view.metadata !== expected.metadata)
     return `the metadata ${brief(view.metadata)}, not ${brief(expected.metadata)}`;
+  if ((view.newestCompaction ?? 0) !== (expected.newestCompaction ?? 0))
+    return `the newest compaction item ${view.newestCompaction}, not ${expected.newestCompaction}`;
   if (view.count !== expected.count) return `a count of ${view.count}, not ${expected.count}`;
   if (expected.count > 0 && (view.first !== expected.first || view.last !== expected.last))
     return `bounds ${view.first} to ${view.last}, not ${expected.first} to ${expected.last}`;

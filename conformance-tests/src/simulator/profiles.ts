@@ -1,4 +1,4 @@
-import type { Trimming } from "@scrollback/store-core";
+import type { MessageKind, Trimming } from "@scrollback/store-core";
 import { Random } from "../observed/random.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
 import { LARGEST_SKEW } from "./thread-model.ts";
@@ -56,7 +56,7 @@ export interface Profile {
   readonly ttls: readonly (number | undefined)[];
   readonly limits: readonly (number | undefined)[];
   readonly trimmings: readonly Trimming[];
-  readonly kinds: readonly ("s" | "u" | "o" | "t")[];
+  readonly kinds: readonly MessageKind[];
   /** The depth of drops: `cold` threads are deeper than `deep` ones. */
   readonly depth: "ordinary" | "deep" | "cold";
   /** The share of texts that may not fit a row. */
@@ -188,7 +188,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
             [40, 8],
           ])),
     trimmings: one([["turns"], ["turns", "exact"]]),
-    kinds: random.chance(0.33) ? ["u", "u", "o"] : ["u", "u", "o", "t", "s"],
+    kinds: random.chance(0.33) ? ["u", "u", "o"] : ["u", "u", "o", "t", "s", "c", "k"],
     depth: isCold ? "cold" : name === "deep" ? "deep" : "ordinary",
     largeTexts: isLarge ? 1 : isBusy ? one([0, 0.05]) : 0,
     waits: isBusy

@@ -3,6 +3,8 @@ import {
   EMPTY_BOUNDS,
   isWithin,
   type MessageKind,
+  NOT_SEARCHED,
+  pinnedOf,
   planCommit,
   type Revision,
   type SequenceBounds,
@@ -22,7 +24,8 @@ export interface ThreadState {
   readonly bounds: SequenceBounds;
   /** The messages `bounds.first` to `bounds.next - 1`. */
   readonly messages: readonly Placed[];
-  readonly pinned: Placed | undefined;
+  /** The pinned messages, in order. */
+  readonly pinned: readonly Placed[];
   readonly metadata: Placed | undefined;
 }
 
@@ -49,7 +52,8 @@ export function apply(
   const appended = operation.append.map(place);
   const placedAt = (sequence: number, kept: SequenceBounds): Placed | undefined => {
     if (sequence >= kept.next) return appended[sequence - kept.next];
-    if (sequence === bounds.pinned) return before?.pinned;
+    const index = pinnedOf(bounds).indexOf(sequence);
+    if (index >= 0) return before?.pinned[index];
     return before?.messages[sequence - bounds.first];
   };
   const plan = planCommit(
@@ -57,8 +61,9 @@ export function apply(
     operation,
     operation.settings,
     (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
+    { ...NOT_SEARCHED, newestCompaction: newestCompactionIn(before) },
   );
-  const { first, next, pinned } = plan.bounds;
+  const { first, next } = plan.bounds;
   const messages: Placed[] = [];
   for (let sequence = first; sequence < next; sequence++) {
     const placed = placedAt(sequence, plan.kept);
@@ -69,11 +74,18 @@ export function apply(
     revision,
     bounds: plan.bounds,
     messages,
-    pinned: pinned === null ? undefined : placedAt(pinned, plan.kept),
+    pinned: pinnedOf(plan.bounds).flatMap((sequence) => placedAt(sequence, plan.kept) ?? []),
     metadata: operation.metadata === undefined ? before?.metadata : set,
   };
   const written = [...appended, ...(set ? [set] : [])].map(({ text }) => text);
   return { plan, state, written, dead: deadTexts(before, appended, plan, state) };
+}
+
+/** The sequence number of a state's newest compaction item; 0: there is none. */
+export function newestCompactionIn(state: ThreadState | undefined): number {
+  if (!state) return 0;
+  const index = state.messages.findLastIndex(({ text }) => text.kind === "k");
+  return index < 0 ? (state.bounds.compaction ?? 0) : state.bounds.first + index;
 }
 
 function deadTexts(
@@ -84,12 +96,15 @@ function deadTexts(
 ): Text[] {
   const dead: Text[] = [];
   if (before) {
-    const { pinned, first } = before.bounds;
+    const { first } = before.bounds;
     const dies = (sequence: number) => sequence >= kept.next || !isWithin(bounds, sequence);
     before.messages.forEach(({ text }, index) => {
       if (dies(first + index)) dead.push(text);
     });
-    if (before.pinned && pinned !== null && dies(pinned)) dead.push(before.pinned.text);
+    pinnedOf(before.bounds).forEach((sequence, index) => {
+      const { text } = before.pinned[index] ?? {};
+      if (text && dies(sequence)) dead.push(text);
+    });
     if (before.metadata && before.metadata !== after.metadata) dead.push(before.metadata.text);
   }
   appended.forEach(({ text }, index) => {
@@ -105,5 +120,5 @@ export function rowsOf(state: ThreadState): Set<number> {
 
 /** All texts of a state. */
 export function placedIn({ messages, pinned, metadata }: ThreadState): Placed[] {
-  return [...(pinned ? [pinned] : []), ...messages, ...(metadata ? [metadata] : [])];
+  return [...pinned, ...messages, ...(metadata ? [metadata] : [])];
 }

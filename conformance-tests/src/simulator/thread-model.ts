@@ -1,4 +1,5 @@
 // Exceeds 300 lines because each rule reads and changes the same state of one thread.
+import { isDeepStrictEqual } from "node:util";
 import {
   formatRevision,
   type Head,
@@ -364,8 +365,9 @@ export class ThreadModel implements RowListener {
       first: head.bounds[0],
       next: head.bounds[1],
       pinned: head.pinned?.[0] ?? null,
+      compaction: head.compaction?.[0] ?? null,
     };
-    if (says.first !== bounds.first || says.next !== bounds.next || says.pinned !== bounds.pinned)
+    if (!isDeepStrictEqual(says, { ...bounds }))
       this.#fail("trimming", `the head says ${JSON.stringify(says)}, not ${JSON.stringify(bounds)}`);
     const kinds = commits.flatMap(({ operation }) => operation.append.map(({ kind }) => kind)).join("");
     const start = commits[0]?.start;

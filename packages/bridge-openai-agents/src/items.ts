@@ -20,16 +20,23 @@ export interface ScrollbackSessionOptions {
 }
 
 const results = /_(result|output)$/;
+/** A hosted tool's call holds its own result. */
+const calls = /^(?!hosted_tool_call$)(.*_call|program)$/;
 
-/** The properties of items for trimming: a turn begins at a user's message, and a tool's result stays with its call. */
+/**
+ * The properties of items for trimming: a turn begins at a user's message, a tool's result stays with its call, reasoning stays with
+ * the item after it, and the newest compaction item stays.
+ */
 export const itemTraits: MessageTraits<AgentInputItem> = {
   role(item) {
     const { role } = item as { role?: unknown };
     if (role === "user" || role === "system" || role === "assistant") return role;
     return results.test(typeOf(item)) ? "tool" : "assistant";
   },
-  toolCalls: (item) => (results.test(typeOf(item)) ? [] : callIds(item)),
-  toolResults: (item) => (results.test(typeOf(item)) ? callIds(item) : []),
+  toolCalls: (item) => (calls.test(typeOf(item)) ? [callIdOf(item)] : []),
+  toolResults: (item) => (results.test(typeOf(item)) ? [callIdOf(item)] : []),
+  isReasoning: (item) => typeOf(item) === "reasoning",
+  isCompaction: (item) => typeOf(item) === "compaction",
   check: (item) =>
     typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",
 };
@@ -50,17 +57,24 @@ export function openItems(
   owner: string,
   options: ScrollbackSessionOptions & { readonly sessionId: string },
 ): MessageStore<AgentInputItem> {
+  const { sessionId } = options;
+  return itemStores(owner, options).open(threadOf(sessionId));
+}
+
+/** The stores of items. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
+export function itemStores(owner: string, options: ScrollbackSessionOptions): StoreFactory<AgentInputItem> {
   checkOptions(owner, options, sessionChecks);
-  const { stores, sessionId } = options;
+  const { stores } = options;
   if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
-  return stores.withTraits(itemTraits).open(threadOf(sessionId));
+  return stores.withTraits(itemTraits);
 }
 
 function typeOf(item: AgentInputItem): string {
   return String(item.type ?? "message");
 }
 
-function callIds(item: AgentInputItem): string[] {
-  const { callId } = item as { callId?: unknown };
-  return typeof callId === "string" ? [callId] : [];
+/** The id of a call or result; `""` for a call of the API's own tool search without one. */
+function callIdOf(item: AgentInputItem): string {
+  const { callId, call_id: snakeCase } = item as { callId?: unknown; call_id?: unknown };
+  return String(callId ?? snakeCase ?? "");
 }

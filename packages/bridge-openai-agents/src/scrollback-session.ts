@@ -9,8 +9,14 @@ import {
   type SessionHistoryTransactionAwareSession,
   UserError,
 } from "@openai/agents-core";
-import { invalid, isObject, type MessageStore, retryOnConflict } from "@scrollback/store-core";
-import { openItems, type ScrollbackSessionOptions } from "./items.ts";
+import {
+  invalid,
+  isObject,
+  type MessageStore,
+  retryOnConflict,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";
 
@@ -29,13 +35,15 @@ export class ScrollbackSession
 {
   /** Opens this session in other processes. */
   readonly sessionId: string;
+  readonly #stores: StoreFactory<AgentInputItem>;
   readonly #items: MessageStore<AgentInputItem>;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackSessionOptions) {
     const { sessionId = randomUUID() } = Object(options) as Partial<ScrollbackSessionOptions>;
     this.sessionId = sessionId;
-    this.#items = openItems("ScrollbackSession", { ...options, sessionId: this.sessionId });
+    this.#stores = itemStores("ScrollbackSession", { ...options, sessionId: this.sessionId });
+    this.#items = this.#stores.open(threadOf(this.sessionId));
   }
 
   /** The id of the thread with the items. `stores.deleteThread(session.threadId)` deletes all data of the session. */
@@ -47,10 +55,17 @@ export class ScrollbackSession
     return this.sessionId;
   }
 
-  /** Returns all items, or the newest `limit`, oldest first. Returns an empty list for a limit of 0 or less. */
+  /**
+   * Returns all items, or at most `limit`, oldest first: those that trimming to `maxMessages: limit` would keep, so that a result is
+   * never without its call. Returns an empty list for a limit of 0 or less.
+   */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
-    if (limit !== undefined && typeof limit !== "number") invalid("getItems: limit must be a whole number");
-    return await this.#items.listMessages(limit === undefined ? {} : { limit: Math.max(limit, 0) });
+    if (limit === undefined) return await this.#items.listMessages();
+    if (!Number.isInteger(limit)) invalid("getItems: limit must be an integer");
+    if (limit <= 0) return await this.#items.listMessages({ limit: 0 });
+    const { maxMessages = limit } = this.#stores.settings;
+    const newest = this.#stores.open(this.threadId, { maxMessages: Math.min(limit, maxMessages) });
+    return await newest.listMessages({ limit });
   }
 
   /** Appends the items contiguously, all or none. */

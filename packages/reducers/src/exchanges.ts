@@ -8,8 +8,26 @@ export function isToolContent(message: ChatMessage): boolean {
 }
 
 /** Whether a message holds a tool result, or has the role `tool`. */
-export function bearsResult(message: ChatMessage): boolean {
-  return kindOf(message, chatMessageTraits) === "t";
+function bearsResult(message: ChatMessage): boolean {
+  const kind = kindOf(message, chatMessageTraits);
+  return kind === "t" || kind === "b";
+}
+
+/** Whether a message is reasoning alone, which belongs to the message after it. */
+export function isReasoning(message: ChatMessage): boolean {
+  return chatMessageTraits.isReasoning?.(message) ?? false;
+}
+
+/** Returns for each message whether it is tool content, or reasoning that belongs to tool content. */
+export function toolUseIn(messages: readonly ChatMessage[]): boolean[] {
+  let isNext = false;
+  return messages
+    .toReversed()
+    .map((message) => {
+      isNext = isToolContent(message) || (isNext && isReasoning(message));
+      return isNext;
+    })
+    .toReversed();
 }
 
 /** Whether a message holds the result of a tool call in another message. */
@@ -33,7 +51,7 @@ export function approvalsIn({ content }: ChatMessage) {
 
 /**
  * Returns for each index whether a history that began there would split an exchange: a tool call, its approval and its
- * result, at any distance. If a call's id occurs again, later messages with this id belong to the later call.
+ * result, at any distance, or reasoning alone and the message after it. If a call's id occurs again, later messages with this id belong to the later call.
  */
 export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
   /** For each start index, the index where the exchange ends. */
@@ -46,6 +64,7 @@ export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
   let caller: number | undefined;
   messages.forEach((message, index) => {
     const results = toolResults(message);
+    if (isReasoning(message)) join(index, index + 1);
     for (const id of toolCalls(message)) {
       calls.set(id, index);
       caller = index;

@@ -6,7 +6,7 @@ import {
   isString,
   untilAborted,
 } from "@scrollback/store-core";
-import { isQuestion, isToolContent } from "./exchanges.ts";
+import { isQuestion, isReasoning, isToolContent, toolUseIn } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 import { digestsOf, SummaryCache, summaryIn, summaryMessage } from "./summary.ts";
 import { isSummaryModel, type SummaryModel, writeSummary } from "./summary-model.ts";
@@ -75,7 +75,8 @@ export class SummarizingReducer implements ChatReducer {
     const { summary, rest, digests } = this.#sumUpSoFar(messages);
     const cut = this.#cutOf(rest);
     const kept = rest.slice(cut);
-    const added = rest.slice(0, cut).filter((message) => !isToolContent(message));
+    const isToolUse = toolUseIn(rest);
+    const added = rest.slice(0, cut).filter((_, index) => !isToolUse[index]);
     const earlier = summary === undefined ? [] : [summary];
     if (added.length === 0) return [...system, ...earlier, ...kept];
     const { model, instructions, onFailure } = this.#options;
@@ -117,7 +118,7 @@ export class SummarizingReducer implements ChatReducer {
       const message = messages[index];
       return message !== undefined && question(message);
     };
-    while (cut > 0 && is(isToolContent, cut - 1)) cut--;
+    while (cut > 0 && (is(isToolContent, cut - 1) || is(isReasoning, cut - 1))) cut--;
     for (let place = cut; place >= earliest; place--) if (is(isQuestion, place)) return place;
     return cut;
   }

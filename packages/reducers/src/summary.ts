@@ -1,9 +1,6 @@
 import { hash } from "node:crypto";
-import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits, jsonCodec, SUMMARY_MARK } from "@scrollback/store-core";
 import { LRUCache } from "lru-cache";
-
-/** The `metadata` of a summary. It must not change: stored histories hold it. */
-const SUMMARY_MARK = Object.freeze({ type: "scrollback.summary" });
 
 /** The message that replaces the messages that it summarises. */
 export function summaryMessage(summary: string): ChatMessage {
@@ -11,13 +8,11 @@ export function summaryMessage(summary: string): ChatMessage {
 }
 
 /** The summary in a message, or undefined for any other message. */
-export function summaryIn({ role, content, metadata }: ChatMessage): string | undefined {
-  const isMarked =
-    typeof metadata === "object" &&
-    metadata !== null &&
-    "type" in metadata &&
-    metadata.type === SUMMARY_MARK.type;
-  return isMarked && role === "assistant" && typeof content === "string" ? content : undefined;
+export function summaryIn(message: ChatMessage): string | undefined {
+  const { role, content } = message;
+  return chatMessageTraits.isCompaction?.(message) && role === "assistant" && typeof content === "string"
+    ? content
+    : undefined;
 }
 
 /** The number of summaries that a reducer caches. */

@@ -38,6 +38,8 @@ const kinds: Record<string, (ids: string[], text: string) => Pick<ChatMessage, "
   Y: (ids) => ({ role: "user", content: ids.map(response) }),
   /** A tool's message without the id of a call. */
   t: (_, text) => ({ role: "tool", content: text }),
+  /** Reasoning alone. */
+  n: (_, text) => ({ role: "assistant", content: [{ type: "reasoning", text }] }),
   /** An earlier summary. */
   m: (_, text) => ({ role: "assistant", content: text, metadata: { type: "scrollback.summary" } }),
 };

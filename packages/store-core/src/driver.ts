@@ -151,6 +151,8 @@ export interface ThreadView extends ThreadTimes {
   /** The sequence numbers of the thread's first and last message. Meaningless when `count` is 0. */
   readonly first: number;
   readonly last: number;
+  /** The sequence number of the thread's newest compaction item (`newestCompaction` of its {@link TrimSearch}); absent or 0: none. */
+  readonly newestCompaction?: number | undefined;
   /** Oldest first. A record is returned exactly as stored: as it was given, unless it was damaged. */
   readonly entries: readonly { readonly sequence: number; readonly record: string }[];
   /** The metadata's record; absent if none is set or none was requested. */

@@ -112,6 +112,7 @@ export {
   isWithin,
   lastOf,
   NOT_SEARCHED,
+  pinnedOf,
   planCommit,
   type Range,
   rangesOutside,

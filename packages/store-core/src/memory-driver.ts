@@ -27,6 +27,7 @@ import {
   firstOf,
   lastOf,
   NOT_SEARCHED,
+  pinnedOf,
   planCommit,
   rangesOutside,
   type SequenceBounds,
@@ -116,13 +117,14 @@ export class MemoryDriver implements Driver {
     const wanted = selectRange(bounds, request);
     const entries: { sequence: number; record: string }[] = [];
     const take = (sequence: number) => entries.push({ sequence, record: records.get(sequence) ?? "" });
-    if (wanted.pinned !== null) take(wanted.pinned);
+    for (const sequence of pinnedOf(wanted)) take(sequence);
     for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
     return {
       revision: formatRevision(thread.incarnation, thread.commits),
       count: countOf(bounds),
       first: firstOf(bounds),
       last: lastOf(bounds),
+      newestCompaction: thread.search.newestCompaction,
       entries,
       ...timesOf(thread),
       ...(request.metadata && metadata !== undefined && { metadata }),
@@ -196,7 +198,9 @@ export class MemoryDriver implements Driver {
     if (this.#find(threadId)) return;
     const thread = this.#create(threadId, newIncarnation(), snapshot.createdAt);
     thread.commits = 1;
-    thread.bounds = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
+    thread.bounds = { ...EMPTY_BOUNDS, next: 1 + snapshot.messages.length };
+    const newest = snapshot.messages.findLastIndex((record) => kindOfRecord(record) === "k");
+    thread.search = { ...NOT_SEARCHED, newestCompaction: newest + 1 };
     snapshot.messages.forEach((record, index) => {
       thread.records.set(index + 1, record);
     });

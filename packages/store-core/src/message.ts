@@ -132,6 +132,16 @@ export interface MessageTraits<M> {
   /** Returns the ids of the tool calls whose results the message contains, in order; an empty array if there are none. */
   toolResults(message: M): readonly string[];
   /**
+   * Returns whether the message is reasoning alone, which a model's API accepts only together with the message after it.
+   * Trimming does not separate the two. Default: false for every message.
+   */
+  isReasoning?(message: M): boolean;
+  /**
+   * Returns whether the message stands for the messages before it, as a compaction item does. Trimming keeps the newest one.
+   * Default: false for every message.
+   */
+  isCompaction?(message: M): boolean;
+  /**
    * Returns the problem with a value that is not a valid message, as a sentence that begins with the field's name;
    * undefined for a valid message.
    */
@@ -162,11 +172,26 @@ function idsOfParts(message: ChatMessage, type: "tool-call" | "tool-result"): st
   return ids;
 }
 
+/** The `metadata` of a message that summarises the messages before it. It must not change: stored histories hold it. */
+export const SUMMARY_MARK = Object.freeze({ type: "scrollback.summary" });
+
 /** The traits of {@link ChatMessage}; the default. */
 export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
   role: (message: ChatMessage) => message.role,
   toolCalls: (message: ChatMessage) => idsOfParts(message, "tool-call"),
   toolResults: (message: ChatMessage) => idsOfParts(message, "tool-result"),
+  isReasoning: ({ role, content }: ChatMessage) =>
+    role === "assistant" &&
+    typeof content !== "string" &&
+    content.length > 0 &&
+    content.every(({ type }) => type === "reasoning" || type === "reasoning-file"),
+  isCompaction: ({ role, content, metadata }: ChatMessage) =>
+    role === "assistant" &&
+    typeof content === "string" &&
+    typeof metadata === "object" &&
+    metadata !== null &&
+    "type" in metadata &&
+    metadata.type === SUMMARY_MARK.type,
   check(message: unknown): string | undefined {
     if (typeof message !== "object" || message === null || Array.isArray(message)) {
       return "must be an object with a role and content";
@@ -184,10 +209,17 @@ export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
 });
 
 /**
- * The kind of a message for trimming, one letter: `s` system, `u` a user's message without a tool result, `t` a message
- * with a tool result (role tool included), `o` any other.
+ * The kind of a message for trimming, one letter:
+ *
+ * - `s`: a system message
+ * - `u`: a user's message without a tool result
+ * - `t`: a message with a tool result, or of the role tool
+ * - `c`: a message to which the next one belongs: it makes a tool call, or it is reasoning alone
+ * - `b`: a message with a tool result that makes a tool call too
+ * - `k`: a message that stands for the messages before it, as a compaction item does
+ * - `o`: any other message
  */
-export type MessageKind = "s" | "u" | "t" | "o";
+export type MessageKind = "s" | "u" | "t" | "c" | "b" | "k" | "o";
 
 /** Returns the kind of a message. @throws StoreError `INVALID_ARGUMENT` if the traits return an unknown role. */
 export function kindOf<M>(message: M, traits: MessageTraits<M>): MessageKind {
@@ -195,7 +227,10 @@ export function kindOf<M>(message: M, traits: MessageTraits<M>): MessageKind {
   if (!roles.includes(role)) {
     throw new StoreError("INVALID_ARGUMENT", "traits.role must return system, user, assistant or tool");
   }
+  if (traits.isCompaction?.(message)) return "k";
   if (role === "system") return "s";
-  if (role === "tool" || traits.toolResults(message).length > 0) return "t";
-  return role === "user" ? "u" : "o";
+  const makesCall = traits.toolCalls(message).length > 0;
+  if (role === "tool" || traits.toolResults(message).length > 0) return makesCall ? "b" : "t";
+  if (role === "user") return "u";
+  return makesCall || traits.isReasoning?.(message) ? "c" : "o";
 }

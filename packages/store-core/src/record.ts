@@ -40,7 +40,7 @@ export function timelessRecord(record: string): string {
 /** The kind of a message's record, for trimming; `o` for an unreadable record. */
 export function kindOfRecord(record: string): MessageKind {
   const kind = record[1];
-  return kind === "s" || kind === "u" || kind === "t" ? kind : "o";
+  return kind !== undefined && "sutcbk".includes(kind) ? (kind as MessageKind) : "o";
 }
 
 /** The time of a message's record, as {@link decodeRecord} accepts it: milliseconds since 1970. */
@@ -48,7 +48,7 @@ export function timeOfRecord(record: string): number {
   return Number(record.slice(METADATA_START, MESSAGE_START));
 }
 
-const messageRecord = new RegExp(`^${FORMAT_VERSION}[suot]\\d{${TIME_DIGITS}}`);
+const messageRecord = new RegExp(`^${FORMAT_VERSION}[sutcbko]\\d{${TIME_DIGITS}}`);
 const metadataRecord = new RegExp(`^${FORMAT_VERSION}m`);
 
 /**

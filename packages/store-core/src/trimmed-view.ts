@@ -1,24 +1,7 @@
 import { boundsAt, type CursorRange } from "./cursor.ts";
 import type { Driver, ReadRequest, ThreadView } from "./driver.ts";
 import { kindOfRecord } from "./record.ts";
-import {
-  countOf,
-  firstOf,
-  isWithin,
-  lastOf,
-  type SequenceBounds,
-  selectRange,
-  type Trimming,
-  trim,
-} from "./trimming.ts";
-
-/** The bounds of a view. */
-function boundsOf({ count, first, last }: ThreadView): SequenceBounds {
-  if (count === 0) return { pinned: null, first: last + 1, next: last + 1 };
-  return count === last - first + 1
-    ? { pinned: null, first, next: last + 1 }
-    : { pinned: first, first: last - count + 2, next: last + 1 };
-}
+import { EMPTY_BOUNDS, isWithin, NOT_SEARCHED, type Trimming, trim } from "./trimming.ts";
 
 /** The maximum number of attempts to read the newest messages and the leading one at the same revision. */
 const MAX_ATTEMPTS = 3;
@@ -29,12 +12,14 @@ interface Settings {
   readonly trimming: Trimming;
 }
 
+type Entry = ThreadView["entries"][number];
+
 /**
  * The view of a thread with more than `maxMessages`, as the next write will trim it.
  *
- * Makes no request if `view` has the whole thread. Otherwise it makes one read of the newest `maxMessages`, and with
- * `"turns"` a second read of the leading message. If another writer commits between the two, it retries up to three
- * times, then reads the whole thread at once. The signal is checked before each request.
+ * Makes no request if `view` has the whole thread. Otherwise it reads the newest `maxMessages` and the one before them, and with
+ * `"turns"` the leading message and the newest compaction item. If another writer commits in between, it retries up to
+ * three times, then reads the whole thread at once. The signal is checked before each request.
  */
 export async function trimmedView(
   driver: Driver,
@@ -58,11 +43,17 @@ export async function trimmedView(
   if (isWhole(view)) return trimView(view, view.entries, range, settings);
   const { maxMessages, trimming } = settings;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const window = await read(maxMessages);
+    const window = await read(maxMessages + 1);
     if (isWhole(window) || trimming === "exact") return trimView(window, window.entries, range, settings);
-    const leading = await read(1, 0);
-    if (leading.revision !== window.revision) continue;
-    return trimView(window, [...leading.entries, ...window.entries], range, settings);
+    const older: Entry[] = [];
+    let isSame = true;
+    for (const sequence of olderOf(window)) {
+      const one = await read(1, sequence - 1);
+      isSame = one.revision === window.revision;
+      if (!isSame) break;
+      older.push(...one.entries);
+    }
+    if (isSame) return trimView(window, [...older, ...window.entries], range, settings);
   }
   const whole = await read(Number.POSITIVE_INFINITY);
   return trimView(whole, whole.entries, range, settings);
@@ -70,23 +61,40 @@ export async function trimmedView(
 
 const isWhole = ({ entries, count }: ThreadView) => entries.length === count;
 
-/** @param known the newest `maxMessages` of the thread and, for `"turns"`, its leading message; other messages if available. */
+/** The sequence numbers of messages older than a view's that trimming may keep, in order. */
+function olderOf({ entries, first, newestCompaction = 0 }: ThreadView): number[] {
+  const oldest = entries[0]?.sequence ?? 0;
+  return [...new Set([first, newestCompaction])].filter((sequence) => sequence > 0 && sequence < oldest);
+}
+
+/**
+ * @param known the newest `maxMessages` of the thread and the one before them; for `"turns"` also its leading message and its newest
+ *   compaction item; other messages if available.
+ */
 function trimView(
   view: ThreadView,
-  known: ThreadView["entries"],
-  range: Range,
+  known: readonly Entry[],
+  { limit, ...range }: Range,
   { maxMessages, trimming }: Settings,
 ): ThreadView {
-  const entries = new Map(known.map((entry) => [entry.sequence, entry]));
-  const { bounds } = trim(boundsOf(view), maxMessages, trimming, (sequence) =>
-    kindOfRecord(entries.get(sequence)?.record ?? ""),
+  // Trimmed by position, because the messages between the known ones are not needed.
+  const newest = known.findIndex(({ sequence }) => sequence === view.newestCompaction);
+  const { bounds } = trim(
+    { ...EMPTY_BOUNDS, next: known.length + 1 },
+    maxMessages,
+    trimming,
+    (position) => kindOfRecord(known[position - 1]?.record ?? ""),
+    { ...NOT_SEARCHED, newestCompaction: newest + 1 },
   );
-  const wanted = selectRange(bounds, { limit: range.limit, ...boundsAt(view.revision, range) });
+  const kept = known.filter((_, index) => isWithin(bounds, index + 1));
+  const { before = Number.POSITIVE_INFINITY, after } = boundsAt(view.revision, range);
+  const wanted = kept.filter(({ sequence }) => sequence > (after ?? 0) && sequence < before);
+  const from = after === undefined ? Math.max(0, wanted.length - limit) : 0;
   return {
     ...view,
-    count: countOf(bounds),
-    first: firstOf(bounds),
-    last: lastOf(bounds),
-    entries: [...entries.values()].filter((entry) => isWithin(wanted, entry.sequence)),
+    count: kept.length,
+    first: kept[0]?.sequence ?? view.last + 1,
+    last: kept.at(-1)?.sequence ?? view.last,
+    entries: wanted.slice(from, from + limit),
   };
 }

@@ -33,7 +33,7 @@ test("parts of unknown types are stored unchanged", async () => {
   expect(await store.listMessages()).toStrictEqual([message]);
 });
 
-test("kinds: system, user without results, tool results, any other", () => {
+test("kinds: system, user, tool results, calls and reasoning, both, summaries, any other", () => {
   const result = { type: "tool-result", toolCallId: "1", toolName: "t", output: 1 } as const;
   const kind = (message: ChatMessage) => kindOf(message, chatMessageTraits);
   expect(kind({ role: "system", content: "" })).toBe("s");
@@ -41,7 +41,17 @@ test("kinds: system, user without results, tool results, any other", () => {
   expect(kind({ role: "user", content: [result] })).toBe("t");
   expect(kind({ role: "assistant", content: [result] })).toBe("t");
   expect(kind({ role: "tool", content: [] })).toBe("t");
+  const call = { type: "tool-call", toolCallId: "1", toolName: "t", input: 1 } as const;
+  const reasoning = { type: "reasoning", text: "hm" } as const;
+  expect(kind({ role: "assistant", content: [call] })).toBe("c");
+  expect(kind({ role: "assistant", content: [reasoning] })).toBe("c");
+  expect(kind({ role: "assistant", content: [call, result] })).toBe("b");
+  expect(kind({ role: "assistant", content: [reasoning, { type: "text", text: "" }] })).toBe("o");
   expect(kind({ role: "assistant", content: "" })).toBe("o");
+  expect(kind({ role: "assistant", content: [] })).toBe("o");
+  const metadata = { type: "scrollback.summary" };
+  expect(kind({ role: "assistant", content: "", metadata })).toBe("k");
+  expect(kind({ role: "user", content: "", metadata })).toBe("u");
 });
 
 const invalid: [unknown, string][] = [

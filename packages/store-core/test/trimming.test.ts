@@ -17,49 +17,62 @@ import {
   trim,
 } from "../src/index.ts";
 
-const kinds = fc.array(fc.constantFrom<MessageKind>("s", "u", "t", "o"), { minLength: 1, maxLength: 30 });
+const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
+const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });
 const trimmings = fc.constantFrom<Trimming>("turns", "exact");
 
 /** All sequence numbers within bounds, in order. */
 function numbersOf(bounds: SequenceBounds): number[] {
   const run = Array.from({ length: bounds.next - bounds.first }, (_, index) => bounds.first + index);
-  return bounds.pinned === null ? run : [bounds.pinned, ...run];
+  return [bounds.pinned, bounds.compaction, ...run].filter((number) => number !== null);
 }
 
 /** Bounds that a history of commits can produce, and the kinds of its messages. */
 const anyBounds = fc
-  .tuple(fc.boolean(), fc.integer({ min: 1, max: 5 }), kinds)
-  .map(([isPinned, first, list]): { bounds: SequenceBounds; kindAt: (sequence: number) => MessageKind } => ({
-    bounds: { pinned: isPinned && first > 1 ? 1 : null, first, next: first + list.length },
-    kindAt: (sequence) => (isPinned && sequence === 1 && first > 1 ? "s" : (list[sequence - first] ?? "o")),
-  }));
+  .tuple(fc.boolean(), fc.boolean(), fc.integer({ min: 1, max: 5 }), kinds)
+  .map(([hasPinned, hasCompaction, first, list]) => {
+    const pinned = hasPinned && first > 1 ? 1 : null;
+    const compaction = hasCompaction && first > 2 ? 2 : null;
+    const bounds: SequenceBounds = { pinned, compaction, first, next: first + list.length };
+    const kindAt = (sequence: number): MessageKind =>
+      sequence === pinned ? "s" : sequence === compaction ? "k" : (list[sequence - first] ?? "o");
+    const newest = numbersOf(bounds).findLast((sequence) => kindAt(sequence) === "k") ?? 0;
+    return { bounds, kindAt, search: { ...NOT_SEARCHED, newestCompaction: newest } };
+  });
 
-test("trimming keeps the newest messages that fit, starting at the beginning of a turn", () => {
+test("trimming keeps the newest messages that fit, starting at the beginning of a turn or step", () => {
   fc.assert(
     fc.property(
       anyBounds,
       fc.integer({ min: 1, max: 12 }),
       trimmings,
-      ({ bounds, kindAt }, max, trimming) => {
+      ({ bounds, kindAt, search }, max, trimming) => {
         const before = numbersOf(bounds);
-        const after = numbersOf(trim(bounds, max, trimming, kindAt).bounds);
+        const after = numbersOf(trim(bounds, max, trimming, kindAt, search).bounds);
         if (before.length <= max) expect(after).toEqual(before);
         expect(after.length).toBeLessThanOrEqual(max);
-        expect(after.at(-1)).toBe(before.at(-1));
         if (trimming === "exact") expect(after).toEqual(before.slice(-max));
         if (trimming === "exact" || before.length <= max) return;
         const leading = before[0] ?? 0;
-        const keepsLeading = max >= 2 && kindAt(leading) === "s";
-        expect(after[0] === leading).toBe(keepsLeading);
-        const room = before.slice(keepsLeading ? -(max - 1) : -max);
+        const front = max >= 2 && kindAt(leading) === "s" ? [leading] : [];
+        const item = search.newestCompaction;
+        let room = before.slice(before.length - (max - front.length));
+        if (item > 0 && !room.includes(item)) {
+          front.push(item);
+          room = room.slice(1);
+        }
+        const isLast = (sequence: number) => "tcb".includes(kindAt(sequence));
+        const follows = (sequence: number) =>
+          "cb".includes(kindAt(before[before.indexOf(sequence) - 1] ?? -1));
         const start =
           room.find((sequence) => kindAt(sequence) === "u") ??
-          room.find((sequence) => kindAt(sequence) !== "t") ??
-          room[0];
-        expect(after[keepsLeading ? 1 : 0]).toBe(start);
+          room.find((sequence) => !"tb".includes(kindAt(sequence)) && !follows(sequence)) ??
+          (room.findLast(isLast) ?? (room[0] ?? bounds.next) - 1) + 1;
+        if (item > 0 && item < start && !front.includes(item)) front.push(item);
+        expect(after).toEqual([...front, ...room.filter((sequence) => sequence >= start)]);
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 5_000 },
   );
 });
 
@@ -69,8 +82,8 @@ test("trimming a trimmed thread changes nothing", () => {
       anyBounds,
       fc.integer({ min: 1, max: 12 }),
       trimmings,
-      ({ bounds, kindAt }, max, trimming) => {
-        const once = trim(bounds, max, trimming, kindAt);
+      ({ bounds, kindAt, search }, max, trimming) => {
+        const once = trim(bounds, max, trimming, kindAt, search);
         expect(trim(once.bounds, max, trimming, kindAt, once.search)).toEqual(once);
       },
     ),
@@ -78,7 +91,7 @@ test("trimming a trimmed thread changes nothing", () => {
 });
 
 test("trimming reads few kinds: none if the thread fits, otherwise at most those of its first kept turn", () => {
-  const bounds = { pinned: null, first: 1, next: 10_001 };
+  const bounds = { ...EMPTY_BOUNDS, next: 10_001 };
   const asked: number[] = [];
   const ask = (kind: MessageKind) => (sequence: number) => {
     asked.push(sequence);
@@ -89,13 +102,13 @@ test("trimming reads few kinds: none if the thread fits, otherwise at most those
   trim(bounds, 100, "turns", ask("u"));
   expect(asked).toEqual([1, 9_901]);
   asked.length = 0;
-  trim({ pinned: 1, first: 2, next: 10_001 }, 100, "turns", ask("u"));
+  trim({ ...EMPTY_BOUNDS, pinned: 1, first: 2, next: 10_001 }, 100, "turns", ask("u"));
   expect(asked).toEqual([9_902]);
 });
 
 test("a commit plans the same with what earlier commits found out, and asks for no kind twice", () => {
   const commit = fc.record({
-    append: fc.array(fc.constantFrom<MessageKind>("s", "u", "t", "o", "t", "o"), { maxLength: 6 }),
+    append: fc.array(fc.constantFrom<MessageKind>(...letters, "t", "o", "c"), { maxLength: 6 }),
     drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(8), fc.constant("all" as const)),
     maxMessages: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
     trimming: trimmings,
@@ -109,7 +122,11 @@ test("a commit plans the same with what earlier commits found out, and asks for 
         const limits = { maxMessages, trimming };
         const kindAt = (sequence: number, { next }: SequenceBounds) =>
           append[sequence - next] ?? stored.get(sequence) ?? "o";
-        const unaided = planCommit(plan.bounds, change, limits, kindAt);
+        const { newestCompaction } = plan.search;
+        const unaided = planCommit(plan.bounds, change, limits, kindAt, {
+          ...NOT_SEARCHED,
+          newestCompaction,
+        });
         const planned = planCommit(plan.bounds, change, limits, kindAt, plan.search);
         expect(planned.bounds).toEqual(unaided.bounds);
         append.forEach((kind, index) => {
@@ -121,8 +138,8 @@ test("a commit plans the same with what earlier commits found out, and asks for 
     { numRuns: 5_000 },
   );
 
-  const long = { pinned: null, first: 1, next: 10_001 };
-  for (const kind of ["o", "t"] as const) {
+  const long = { ...EMPTY_BOUNDS, next: 10_001 };
+  for (const kind of ["o", "t", "c", "b"] as const) {
     let asked = 0;
     let plan: { bounds: SequenceBounds; search: TrimSearch } = { bounds: long, search: NOT_SEARCHED };
     for (let count = 0; count < 100; count++) {
@@ -147,15 +164,15 @@ test("a commit drops from the end, then appends, then trims; numbers continue af
   const none = { maxMessages: undefined, trimming: "turns" } as const;
   const kindAt = (): MessageKind => "u";
   const ten = planCommit(EMPTY_BOUNDS, change(0, 10), none, kindAt).bounds;
-  expect(ten).toEqual({ pinned: null, first: 1, next: 11 });
-  expect(planCommit(ten, change(3, 0), none, kindAt).bounds).toEqual({ pinned: null, first: 1, next: 8 });
+  expect(ten).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 11 });
+  expect(planCommit(ten, change(3, 0), none, kindAt).bounds).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 8 });
   expect(planCommit(ten, change(3, 2), none, kindAt)).toMatchObject({
-    kept: { pinned: null, first: 1, next: 8 },
-    bounds: { pinned: null, first: 1, next: 10 },
+    kept: { ...EMPTY_BOUNDS, next: 8 },
+    bounds: { ...EMPTY_BOUNDS, next: 10 },
   });
-  expect(planCommit(ten, change(99, 1), none, kindAt).bounds).toEqual({ pinned: null, first: 1, next: 2 });
+  expect(planCommit(ten, change(99, 1), none, kindAt).bounds).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 2 });
   expect(planCommit(ten, change("all", 1), none, kindAt).bounds).toEqual({
-    pinned: null,
+    ...EMPTY_BOUNDS,
     first: 11,
     next: 12,
   });

@@ -52,10 +52,11 @@ export function threadIdOf(prefix: string, messages: string): string {
 export interface Footer {
   readonly revision: Revision;
   readonly bounds: SequenceBounds;
+  readonly newestCompaction: number;
   readonly times: ThreadTimes;
 }
 
-const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+) \d+$/;
+const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+) \d+$/;
 
 /** @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for a value that is not a footer. */
 export function parseFooter(threadId: string, footer: string): Footer {
@@ -63,11 +64,17 @@ export function parseFooter(threadId: string, footer: string): Footer {
   if (!found) throw unreadable(threadId, footer);
   // By index, because destructuring copies the match and takes twice as long.
   const time = (index: number) => Math.min(Number(found[index]), Number.MAX_SAFE_INTEGER);
-  const expiresAt = time(8);
+  const expiresAt = time(10);
   return {
     revision: formatRevision(found[1] as string, Number(found[2])),
-    bounds: { pinned: Number(found[5]) || null, first: Number(found[3]), next: Number(found[4]) },
-    times: { createdAt: time(6), updatedAt: time(7), ...(expiresAt > 0 && { expiresAt }) },
+    bounds: {
+      pinned: Number(found[5]) || null,
+      compaction: Number(found[6]) || null,
+      first: Number(found[3]),
+      next: Number(found[4]),
+    },
+    newestCompaction: Number(found[7]),
+    times: { createdAt: time(8), updatedAt: time(9), ...(expiresAt > 0 && { expiresAt }) },
   };
 }
 

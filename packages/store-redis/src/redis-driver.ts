@@ -12,6 +12,7 @@ import {
   type ListRequest,
   lastOf,
   NO_THREAD,
+  pinnedOf,
   REMEMBERED_MS,
   type ReadRequest,
   StoreError,
@@ -276,12 +277,12 @@ function splitFooter(list: string[]): Found {
 /** Returns the view, or undefined if the parts do not belong to the same revision. */
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
-  const { revision, bounds, times } = parseFooter(request.threadId, text);
+  const { revision, bounds, newestCompaction, times } = parseFooter(request.threadId, text);
   const wanted = selectRange(bounds, request);
   if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
-  const pinned = wanted.pinned === null ? 0 : 1;
+  const pinned = pinnedOf(wanted);
   const entries = records.map((record, index) => ({
-    sequence: index < pinned ? (wanted.pinned ?? 0) : wanted.first + index - pinned,
+    sequence: pinned[index] ?? wanted.first + index - pinned.length,
     record,
   }));
   const metadata = request.metadata ? meta?.metadata : undefined;
@@ -290,6 +291,7 @@ function toView(request: ReadRequest, { records, footer: text, meta }: Found): T
     count: countOf(bounds),
     first: firstOf(bounds),
     last: lastOf(bounds),
+    newestCompaction,
     entries,
     ...times,
     ...(typeof metadata === "string" && { metadata }),

@@ -23,7 +23,7 @@ const number = fc.oneof(
 const footer = fc.oneof(
   fc.string(),
   fc
-    .array(number, { minLength: 10, maxLength: 10 })
+    .array(number, { minLength: 12, maxLength: 12 })
     .map((fields) => `thread 1 incarnation ${fields.join(" ")}`),
   fc.tuple(number, number).map(([version, commits]) => `thread ${version} incarnation ${commits}`),
 );

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { Address, RedisCluster, RedisSentinel, SharedServer } from "@scrollback/conformance/servers";
+import { pinnedOf } from "@scrollback/store-core";
 import { Cluster, Redis } from "ioredis";
 import { parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
@@ -131,8 +132,11 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
     },
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
-      const { first, pinned } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "").bounds;
-      const index = sequence === pinned ? 0 : sequence - first + (pinned === null ? 0 : 1);
+      const { bounds } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "");
+      const pinned = pinnedOf(bounds);
+      const index = pinned.includes(sequence)
+        ? pinned.indexOf(sequence)
+        : sequence - bounds.first + pinned.length;
       await raw.lset(messages, index, record);
     },
   };

@@ -63,13 +63,15 @@ describe("keys", () => {
 
 describe("a footer", () => {
   test("has the thread's revision, bounds and times", () => {
-    expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 7 8 0 0")).toEqual({
+    expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 0 0 1 1 7 8 0 0")).toEqual({
       revision: "ep_-och.12",
-      bounds: { pinned: null, first: 5, next: 9 },
+      bounds: { pinned: null, compaction: null, first: 5, next: 9 },
+      newestCompaction: 0,
       times: { createdAt: 7, updatedAt: 8 },
     });
-    expect(parseFooter("a", "thread 1 e 12 5 9 1 9 5 7 8 9 6")).toMatchObject({
-      bounds: { pinned: 1, first: 5, next: 9 },
+    expect(parseFooter("a", "thread 1 e 12 5 9 1 3 3 9 5 7 8 9 6")).toMatchObject({
+      bounds: { pinned: 1, compaction: 3, first: 5, next: 9 },
+      newestCompaction: 3,
       times: { createdAt: 7, updatedAt: 8, expiresAt: 9 },
     });
   });
@@ -89,7 +91,7 @@ describe("a footer", () => {
     "thread",
     "thread 1 e 1 2",
     "thread 1 e 12 5 9 0 1 1 0",
-    "thread one e 12 5 9 0 1 1 7 8 0 0",
+    "thread one e 12 5 9 0 0 0 1 1 7 8 0 0",
   ])("is not %o", (value) => {
     expect(() => parseFooter("a", value)).toThrow(
       expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining("keyPrefix") }),

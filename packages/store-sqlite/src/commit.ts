@@ -80,8 +80,8 @@ function apply(
   if (metadata === null) statements.deleteMetadata(key);
   else if (metadata !== undefined) statements.setMetadata(key, toStored(metadata));
 
-  const { pinned, first, next } = plan.bounds;
-  const { userless, resultsOnly } = plan.search;
+  const { pinned, compaction, first, next } = plan.bounds;
+  const { userless, startless, newestCompaction } = plan.search;
   statements.insertCommit(
     key,
     number,
@@ -89,10 +89,12 @@ function apply(
     digest,
     updatedAt,
     pinned,
+    compaction,
     first,
     next,
     userless,
-    resultsOnly,
+    startless,
+    newestCompaction,
   );
   if (number % FORGET_EVERY === 0) statements.deleteCommits(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(incarnation, number);

@@ -79,15 +79,16 @@ function selectRows(
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */
 function readRow(row: ListedRow): ThreadSummary | undefined {
-  const { key, createdAt, updatedAt, expiresAt, pinned, first, next } = row;
-  if (![key, createdAt, updatedAt, first, next, expiresAt ?? 0n, pinned ?? 0n].every(isCount))
-    return undefined;
+  const { key, createdAt, updatedAt, expiresAt, pinned, compaction, first, next } = row;
+  const optional = [expiresAt, pinned, compaction].map((value) => value ?? 0n);
+  if (![key, createdAt, updatedAt, first, next, ...optional].every(isCount)) return undefined;
   const thread = {
     key: Number(key),
     createdAt: Number(createdAt),
     updatedAt: Number(updatedAt),
     expiresAt: expiresAt === null ? null : Number(expiresAt),
     pinned: pinned === null ? null : Number(pinned),
+    compaction: compaction === null ? null : Number(compaction),
     first: Number(first),
     next: Number(next),
   };

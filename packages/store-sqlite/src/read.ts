@@ -4,6 +4,7 @@ import {
   formatRevision,
   lastOf,
   NO_THREAD,
+  pinnedOf,
   type ReadRequest,
   type SequenceBounds,
   StoreError,
@@ -31,6 +32,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
     count: countOf(thread),
     first: firstOf(thread),
     last: lastOf(thread),
+    newestCompaction: thread.newestCompaction,
     entries: selectEntries(statements, thread.key, selectRange(thread, request)),
     ...timesOf(thread),
     ...(metadata !== undefined && { metadata: fromStored(metadata) }),
@@ -38,7 +40,8 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
 }
 
 function selectEntries(statements: Statements, key: number, wanted: SequenceBounds): Entry[] {
-  const { pinned, first, next } = wanted;
+  const { first, next } = wanted;
+  const pinned = pinnedOf(wanted);
   const select = (from: number, to: number): Entry[] => {
     const rows = statements.selectMessages.all(key, from, to);
     const isWhole = rows.length === to - from;
@@ -49,7 +52,7 @@ function selectEntries(statements: Statements, key: number, wanted: SequenceBoun
     }));
   };
   const entries = first < next ? select(first, next) : [];
-  if (pinned !== null) entries.unshift(...select(pinned, pinned + 1));
+  entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
   if (entries.length === countOf(wanted)) return entries;
   // Rows are missing. An empty record for each makes that visible; leaving them out would hide it.
   if (countOf(wanted) - entries.length > MOST_MISSING) {
@@ -60,6 +63,6 @@ function selectEntries(statements: Statements, key: number, wanted: SequenceBoun
   }
   const records = new Map(entries.map(({ sequence, record }) => [sequence, record]));
   const sequences = Array.from({ length: next - first }, (_, index) => first + index);
-  if (pinned !== null) sequences.unshift(pinned);
+  sequences.unshift(...pinned);
   return sequences.map((sequence) => ({ sequence, record: records.get(sequence) ?? "" }));
 }

@@ -27,10 +27,12 @@ const steps: readonly ((prefix: string) => string)[] = [
       digest TEXT NOT NULL,
       updated_at INTEGER NOT NULL,
       pinned INTEGER,
+      compaction INTEGER,
       first INTEGER NOT NULL,
       next INTEGER NOT NULL,
       userless INTEGER NOT NULL,
-      results_only INTEGER NOT NULL,
+      startless INTEGER NOT NULL,
+      newest_compaction INTEGER NOT NULL,
       PRIMARY KEY (thread, number)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE ${prefix}messages (

@@ -54,8 +54,8 @@ export interface ThreadRow extends ThreadSummary, TrimSearch {
 }
 
 /** The columns of a {@link ThreadRow}, of the newest commit of the thread with an id. */
-const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.first, c.next,
-  c.userless, c.results_only, t.incarnation, c.number`;
+const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.compaction,
+  c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number`;
 const newestCommit = `FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ?
   ORDER BY c.number DESC LIMIT 1`;
 
@@ -67,12 +67,14 @@ function toThread(values: readonly SQLOutputValue[]): ThreadRow {
     updatedAt: values[2] as number,
     expiresAt: values[3] as number | null,
     pinned: values[4] as number | null,
-    first: values[5] as number,
-    next: values[6] as number,
-    userless: values[7] as number,
-    resultsOnly: values[8] as number,
-    incarnation: values[9] as string,
-    number: values[10] as number,
+    compaction: values[5] as number | null,
+    first: values[6] as number,
+    next: values[7] as number,
+    userless: values[8] as number,
+    startless: values[9] as number,
+    newestCompaction: values[10] as number,
+    incarnation: values[11] as string,
+    number: values[12] as number,
   };
 }
 
@@ -116,12 +118,12 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     findBoth(id: string | Uint8Array, now: number): { found?: ThreadRow; expired: number | undefined } {
       const both = selectThreadAndExpired(now, id);
       if (!both) return { expired: this.findExpired(now) };
-      return { found: toThread(both), expired: (both[11] ?? undefined) as number | undefined };
+      return { found: toThread(both), expired: (both[13] ?? undefined) as number | undefined };
     },
     // The cross join makes SQLite walk the ids in order.
     selectThreads: sql(
       `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,
-         c.updated_at AS updatedAt, c.pinned, c.first, c.next
+         c.updated_at AS updatedAt, c.pinned, c.compaction, c.first, c.next
        FROM $threads t CROSS JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
        WHERE t.id >= ? AND t.id <> ? ORDER BY t.id LIMIT ?`,
@@ -147,7 +149,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ),
 
     findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
-    insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: command("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
 
     selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),

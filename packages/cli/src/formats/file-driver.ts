@@ -2,6 +2,7 @@ import {
   createStores,
   type Driver,
   type DriverCapabilities,
+  EMPTY_BOUNDS,
   formatMetadataRecord,
   formatRevision,
   type ListRequest,
@@ -50,7 +51,7 @@ class FileDriver implements Driver {
     const thread = this.#threads.get(request.threadId);
     if (!thread) return NO_THREAD;
     const { count, createdAt, updatedAt, metadata } = thread;
-    const { first, next } = selectRange({ pinned: null, first: 1, next: count + 1 }, request);
+    const { first, next } = selectRange({ ...EMPTY_BOUNDS, next: count + 1 }, request);
     const entries: { sequence: number; record: string }[] = [];
     if (first < next) {
       const signal = request.signal ?? new AbortController().signal;

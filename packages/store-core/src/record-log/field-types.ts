@@ -55,8 +55,8 @@ export const time = checked<number>(
   (json) => Number.isFinite(json) && Math.abs(json as number) <= LAST_MOMENT,
 );
 export const kinds = checked<string>(
-  `at most ${MAX_TEXTS} letters of s, u, o and t`,
-  (json) => typeof json === "string" && json.length <= MAX_TEXTS && /^[suot]*$/.test(json),
+  `at most ${MAX_TEXTS} letters of kinds`,
+  (json) => typeof json === "string" && json.length <= MAX_TEXTS && /^[sutcbko]*$/.test(json),
 );
 export const yes = checked<1>("1", (json) => json === 1);
 
@@ -125,8 +125,9 @@ export const textRanges = list<TextRange>(tuple("[distance, from, to]", row, cou
 export const fragments = list<Fragment>(tuple("[distance, from, to]", row, count, count));
 export const uploads = list<Upload>(tuple("[token, n, rows]", text(64), count, list(range)), 64);
 export const bounds = tuple<readonly [first: number, next: number]>("[first, next]", count, count);
-export const searched = tuple<readonly [userless: number, resultsOnly: number]>(
-  "[userless, resultsOnly]",
+export const searched = tuple<readonly [userless: number, startless: number, newestCompaction: number]>(
+  "[userless, startless, newestCompaction]",
+  count,
   count,
   count,
 );

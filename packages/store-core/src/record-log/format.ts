@@ -1,4 +1,5 @@
 import { StoreError } from "../errors.ts";
+import type { SequenceBounds } from "../trimming.ts";
 import {
   bounds,
   count,
@@ -13,6 +14,7 @@ import {
   range,
   row,
   rowBelow,
+  type Spot,
   searched,
   spots,
   text,
@@ -21,6 +23,7 @@ import {
   uploads,
   yes,
 } from "./field-types.ts";
+import { joined } from "./ranges.ts";
 import { FIRST_ROW } from "./record-log.ts";
 
 const FORMAT_VERSION = 1;
@@ -83,25 +86,26 @@ export const headFields = {
     "In a commit: the nearest lower row that had messages of the thread at that time.",
   ),
   fragments: optional("f", fragments, "In a commit: the rows that hold its texts in pieces."),
-  bounds: required("x", bounds, "The thread's sequence numbers, without the pinned message."),
-  pinned: optional("g", pinned, "The pinned message."),
+  bounds: required("x", bounds, "The thread's sequence numbers, without the pinned messages."),
+  pinned: optional("g", pinned, "The pinned system message."),
+  compaction: optional("G", pinned, "The pinned compaction item."),
   metadata: optional("m", spots, "The positions of the metadata."),
   newest: optional(
     "u",
     row,
-    "The row of the newest message. Absent: no message, except possibly a pinned one.",
+    "The row of the newest message. Absent: no message, except possibly pinned ones.",
   ),
   edge: required(
     "e",
     row,
     "The row of the oldest message, or of the last commit after which there was none.",
   ),
-  bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
+  bottom: required("w", row, "No row below is needed, except those of the pinned messages and the metadata."),
   cut: optional("q", row, "The last row that dropped messages from the end."),
   searched: optional(
     "j",
     searched,
-    "The kept messages before `userless` are not user messages, those before `resultsOnly` are tool results.",
+    "The kept messages before `userless` are not user messages, those before `startless` cannot begin the kept tail; `newestCompaction` is the newest compaction item, or 0.",
   ),
   expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
   keptUntil: optional("K", time, "This row and later rows expire at this time. Absent: never."),
@@ -229,7 +233,7 @@ const startMark = `,${keyOf("start")}`;
  * only, because a search in a damaged head could take quadratic time.
  */
 const plainMessages = new RegExp(
-  `${startMark}(\\d+),${keyOf("kinds")}"([suot]*)",(${keyOf("setsMetadata")}1,)?` +
+  `${startMark}(\\d+),${keyOf("kinds")}"([sutcbko]*)",(${keyOf("setsMetadata")}1,)?` +
     `(?:${keyOf("back")}(\\d+),)?${keyOf("bounds")}\\[(\\d+),(\\d+)\\]`,
   "y",
 );
@@ -302,7 +306,7 @@ export function decodeHeadIfSound({ number, head }: { number: number; head: stri
 
 /** Checks several fields together: fields that require each other, and fields that limit each other. */
 function contradictionIn(head: Head): string | undefined {
-  const { number, bounds, pinned, start = 0, kinds = "" } = head;
+  const { number, bounds, pinned, compaction, start = 0, kinds = "" } = head;
   const isRoot = number < FIRST_ROW;
   if (isRoot !== (head.base !== undefined) || isRoot === (head.predecessor !== undefined))
     return "its head mixes a root and a row";
@@ -315,8 +319,12 @@ function contradictionIn(head: Head): string | undefined {
   if (head.earlier && (!isCommit || head.n <= head.earlier.length))
     return "its head has earlier commits that are not counted";
   if (bounds[0] < 1 || bounds[0] > bounds[1]) return "its head has impossible sequence numbers";
-  if (pinned && (pinned[0] < 1 || pinned[0] >= bounds[0] || pinned[1].length === 0))
-    return "its head has an impossible pinned message";
+  for (const [sequence, spots] of joined(pinned && [pinned], compaction && [compaction])) {
+    if (sequence < 1 || sequence >= bounds[0] || spots.length === 0)
+      return "its head has an impossible pinned message";
+  }
+  if (pinned && compaction && pinned[0] >= compaction[0])
+    return "its head has pinned messages in the wrong order";
   if (head.searched?.some((sequence) => sequence > bounds[1]))
     return "its head has looked at messages that it does not have";
   if (isCommit && (start < 1 || start + kinds.length !== bounds[1]))
@@ -326,13 +334,23 @@ function contradictionIn(head: Head): string | undefined {
   for (const [, from, to] of head.fragments ?? []) {
     if (from >= to || to > textCountOf(head)) return "its head has fragments of other texts";
   }
-  for (const [, index, size] of [...(pinned?.[1] ?? []), ...(head.metadata ?? [])]) {
+  for (const [, index, size] of spotsIn(head)) {
     if (index >= size) return "its head names a text that its row cannot have";
   }
   for (const [, from, to] of head.blank ?? []) {
     if (from >= to || to > MAX_TEXTS + 1) return "its head has texts to blank that cannot exist";
   }
   return undefined;
+}
+
+/** The sequence numbers of a thread. */
+export function boundsOf({ pinned, compaction, bounds: [first, next] }: Head): SequenceBounds {
+  return { pinned: pinned?.[0] ?? null, compaction: compaction?.[0] ?? null, first, next };
+}
+
+/** The positions of the pinned messages and of the metadata. */
+export function spotsIn({ pinned, compaction, metadata }: Partial<Head>): readonly Spot[] {
+  return joined(pinned?.[1], compaction?.[1], metadata);
 }
 
 /** The number of texts in a commit's row. */

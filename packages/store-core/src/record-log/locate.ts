@@ -1,5 +1,5 @@
 import { type Chain, type Link, linkOf, MissingRow, type Run, rowContentsOf, runOf } from "./chain.ts";
-import { decodeHeadIfSound, decodeRowContents, type Head } from "./format.ts";
+import { decodeHeadIfSound, decodeRowContents, type Head, spotsIn } from "./format.ts";
 import { isInRanges } from "./ranges.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
@@ -100,14 +100,14 @@ async function readUp(log: RecordLog, stream: string, chain: Chain, end: Head, l
 }
 
 /**
- * Whether a thread has a message, its pinned message or its metadata in a row. Reads down from the end as far as it must.
+ * Whether a thread has a message, a pinned message or its metadata in a row. Reads down from the end as far as it must.
  *
  * @throws MissingRow
  */
 export async function isNeeded(log: RecordLog, stream: string, chain: Chain, row: number): Promise<boolean> {
   const { end } = chain;
   if (!end) return false;
-  if ([...(end.pinned?.[1] ?? []), ...(end.metadata ?? [])].some(([spot]) => spot === row)) return true;
+  if (spotsIn(end).some(([spot]) => spot === row)) return true;
   for (;;) {
     const [lowest] = chain.top;
     if (chain.top.some(({ link }) => link.number === row)) return true;

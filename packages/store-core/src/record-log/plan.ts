@@ -12,11 +12,11 @@ import {
 } from "../trimming.ts";
 import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
-import type { Head } from "./format.ts";
+import { boundsOf, type Head, spotsIn } from "./format.ts";
 import { spotsOf, textRangesOf } from "./fragments.ts";
 import type { RowRequest } from "./group.ts";
 import { locate, locateFromEnd } from "./locate.ts";
-import { isInRanges, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
+import { isInRanges, joined, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
 import { FIRST_ROW } from "./record-log.ts";
 
 /** The number of the row that is inserted on `head`. */
@@ -29,7 +29,7 @@ export function lowestRow(head: Head): number {
   const rows = [
     head.bottom,
     ...(head.uploads ?? []).flatMap(([, , ranges]) => ranges.map(([from]) => from)),
-    ...spotsIn(head.pinned, head.metadata).map(([row]) => row),
+    ...spotsIn(head).map(([row]) => row),
   ];
   return rows.reduce((lowest, row) => Math.min(lowest, row));
 }
@@ -67,11 +67,7 @@ export interface PlanOptions {
  */
 export function planRow(chain: Chain, base: Head, request: RowRequest, options: PlanOptions): PlannedRow {
   const number = nextNumber(base);
-  const before: SequenceBounds = {
-    pinned: base.pinned?.[0] ?? null,
-    first: base.bounds[0],
-    next: base.bounds[1],
-  };
+  const before = boundsOf(base);
   const n = base.n + (request.commits?.length ?? 1);
   const plan = planBounds(chain, before, request, searchOf(base));
   const { kept, bounds } = plan;
@@ -83,19 +79,20 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
   const texts = request.append.map((record, index) => (isWithin(bounds, kept.next + index) ? record : ""));
   if (setsMetadata) texts.push(request.metadata ?? "");
 
-  const pinned = pinnedAfter(chain, base, plan, own, count);
+  const placeOf = (sequence: number | null) => pinnedAfter(chain, base, sequence, kept.next, own, count);
+  const [pinned, compaction] = [placeOf(bounds.pinned), placeOf(bounds.compaction)];
   const metadata = setsMetadata
     ? spotsOf(own, kinds.length, count)
     : request.metadata === null
       ? undefined
       : base.metadata;
   const uploads = uploadsAfter(base, request, options.upload?.token);
-  const spots = spotsIn(pinned, metadata);
+  const spots = spotsIn({ pinned, compaction, metadata });
   /** Rows below the commit's own that messages need or may need. */
   const open = uploads.open.flatMap(([, , rows]) => rows);
   for (const [row] of own.fragments ?? []) open.push(rowAlone(row));
   const dropped = afterDrop(chain, base, request, plan, number, open);
-  const trimmed = afterTrim(chain, plan, own, dropped, pinned, open);
+  const trimmed = afterTrim(chain, plan, own, dropped, spotsIn({ pinned, compaction }), open);
   const dead = subtractRanges(joined(dropped.dead, trimmed.dead), open);
   const { bottom } = trimmed;
   const places = deadPlaces(base, spots, dead, bottom);
@@ -103,7 +100,7 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
   const trimmedAtOnce = own.fragments
     ? blankRunsOf(texts).flatMap(([from, to]) => textRangesOf(own, from, to).slice(1))
     : NONE;
-  const newest = kinds !== "" ? number : bounds.next > bounds.first ? dropped.newest : undefined;
+  const newest = bounds.next === bounds.first ? undefined : kinds === "" ? dropped.newest : number;
   const { collected } = options;
   const head: Head = {
     number,
@@ -125,6 +122,7 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
     fragments: own.fragments,
     bounds: [bounds.first, bounds.next],
     pinned,
+    compaction,
     metadata,
     newest,
     edge: trimmed.edge,
@@ -157,30 +155,19 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
 }
 
 function searchOf({ searched }: Head): TrimSearch {
-  return searched ? { userless: searched[0], resultsOnly: searched[1] } : NOT_SEARCHED;
+  if (!searched) return NOT_SEARCHED;
+  const [userless, startless, newestCompaction] = searched;
+  return { userless, startless, newestCompaction };
 }
 
 /** Undefined if it says nothing of the messages that are kept, as with a user message at their start. */
-function searchedBy({ bounds, search: { userless, resultsOnly } }: CommitPlan): Head["searched"] {
-  return userless > bounds.first || resultsOnly > bounds.first ? [userless, resultsOnly] : undefined;
+function searchedBy({ bounds, search }: CommitPlan): Head["searched"] {
+  const { userless, startless, newestCompaction } = search;
+  const isEmpty = userless <= bounds.first && startless <= bounds.first && newestCompaction === 0;
+  return isEmpty ? undefined : [userless, startless, newestCompaction];
 }
 
 const NONE: readonly never[] = [];
-
-/** The elements of several lists. Returns a list itself if the others are empty, as they nearly always are. */
-function joined<T>(...lists: (readonly T[] | undefined)[]): readonly T[] {
-  let all: readonly T[] = NONE;
-  for (const list of lists) {
-    if (list === undefined || list.length === 0) continue;
-    all = all.length === 0 ? list : [...all, ...list];
-  }
-  return all;
-}
-
-/** The positions of the pinned message and of the metadata. */
-function spotsIn(pinned: Head["pinned"], metadata: Head["metadata"]): readonly Spot[] {
-  return joined(pinned?.[1], metadata);
-}
 
 function blankRunsOf(texts: readonly string[]): RowRange[] {
   return mergeRanges(texts.flatMap((text, index) => (text === "" ? [rowAlone(index)] : [])));
@@ -202,13 +189,13 @@ function planBounds(
   const { commits } = request;
   if (!commits) {
     const kindOf = (sequence: number, kept: SequenceBounds) =>
-      kindAt(chain, request, sequence, kept.pinned, kept.next);
+      kindAt(chain, request, sequence, kept, kept.next);
     return planCommit(before, request, request, kindOf, known);
   }
   let [bounds, search] = [before, known];
   for (const commit of commits) {
     const kindOf = (sequence: number, kept: SequenceBounds) =>
-      kindAt(chain, request, sequence, kept.pinned, before.next);
+      kindAt(chain, request, sequence, kept, before.next);
     ({ bounds, search } = planCommit(bounds, commit, commit, kindOf, search));
   }
   return { kept: before, bounds, search };
@@ -219,10 +206,11 @@ function kindAt(
   chain: Chain,
   request: RowRequest,
   sequence: number,
-  pinned: number | null,
+  { pinned, compaction }: SequenceBounds,
   next: number,
 ): MessageKind {
   if (sequence === pinned) return "s";
+  if (sequence === compaction) return "k";
   const appended = request.append[sequence - next];
   if (appended !== undefined) return kindOfRecord(appended);
   const { link } = locate(chain, sequence);
@@ -237,16 +225,17 @@ interface Own {
 function pinnedAfter(
   chain: Chain,
   base: Head,
-  { kept, bounds }: CommitPlan,
+  sequence: number | null,
+  next: number,
   own: Own,
   count: number,
 ): Head["pinned"] {
-  const { pinned } = bounds;
-  if (pinned === null) return undefined;
-  if (pinned === base.pinned?.[0]) return base.pinned;
-  if (pinned >= kept.next) return [pinned, spotsOf(own, pinned - kept.next, count)];
-  const { link } = locate(chain, pinned);
-  return [pinned, spotsOf(link, pinned - (link.start ?? 0), link.textCount)];
+  if (sequence === null) return undefined;
+  const known = [base.pinned, base.compaction].find((pinned) => pinned?.[0] === sequence);
+  if (known) return known;
+  if (sequence >= next) return [sequence, spotsOf(own, sequence - next, count)];
+  const { link } = locate(chain, sequence);
+  return [sequence, spotsOf(link, sequence - (link.start ?? 0), link.textCount)];
 }
 
 const NO_UPLOADS = { open: NONE, gone: NONE };
@@ -319,7 +308,7 @@ function afterTrim(
   { kept, bounds }: CommitPlan,
   own: Own,
   dropped: AfterDrop,
-  pinned: Head["pinned"],
+  pinned: readonly Spot[],
   open: readonly RowRange[],
 ): { edge: number; bottom: number; dead: readonly RowRange[]; blank: readonly TextRange[] } {
   const { edge, bottom } = dropped;
@@ -329,11 +318,11 @@ function afterTrim(
   // A commit above the new edge may have fragments below it: they were open uploads when the edge was inserted.
   const above = link ? [...(link.fragments ?? []).map(([row]) => rowAlone(row)), ...link.openRows] : open;
   const start = link?.start ?? 0;
-  const pinnedIndex = pinned?.[1][0]?.[0] === link?.number ? pinned?.[1][0]?.[1] : undefined;
   const from = Math.max(0, kept.first - start);
+  const pinnedHere = pinned.filter(([row]) => row === link?.number).map(([, index]) => rowAlone(index));
   const blank =
     link && from < bounds.first - start
-      ? without(from, bounds.first - start, pinnedIndex).flatMap(([low, high]) =>
+      ? subtractRanges([[from, bounds.first - start]], pinnedHere).flatMap(([low, high]) =>
           textRangesOf(link, low, high),
         )
       : [];
@@ -345,18 +334,8 @@ function afterTrim(
   };
 }
 
-function without(from: number, to: number, index: number | undefined): [from: number, to: number][] {
-  if (index === undefined || index < from || index >= to) return [[from, to]];
-  return (
-    [
-      [from, index],
-      [index + 1, to],
-    ] as [number, number][]
-  ).filter(([low, high]) => low < high);
-}
-
 /**
- * The dead texts and rows around the spots of the pinned message and the metadata: the spots that are given up, and the
+ * The dead texts and rows around the spots of the pinned messages and the metadata: the spots that are given up, and the
  * other texts of rows that are dead except for a spot that stays.
  */
 function deadPlaces(
@@ -372,7 +351,7 @@ function deadPlaces(
     const kept = live.filter((spot) => spot[0] === row).map(([, index]) => rowAlone(index));
     for (const [from, to] of subtractRanges([[0, count]], kept)) blank.push([row, from, to]);
   }
-  for (const [row, index, count] of spotsIn(base.pinned, base.metadata)) {
+  for (const [row, index, count] of spotsIn(base)) {
     if (live.some((spot) => spot[0] === row && spot[1] === index)) continue;
     const isLastOfRow = (count === 1 || row < bottom) && !live.some((spot) => spot[0] === row);
     if (isLastOfRow) free.push(rowAlone(row));

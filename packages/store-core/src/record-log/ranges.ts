@@ -45,3 +45,15 @@ export function rangesBelow(ranges: readonly RowRange[], row: number): RowRange[
 export function isInRanges(ranges: readonly RowRange[], row: number): boolean {
   return ranges.some(([from, to]) => from <= row && row < to);
 }
+
+const NONE: readonly never[] = [];
+
+/** The elements of several lists. Returns a list itself if the others are empty, as they nearly always are. */
+export function joined<T>(...lists: (readonly T[] | undefined)[]): readonly T[] {
+  let all: readonly T[] = NONE;
+  for (const list of lists) {
+    if (list === undefined || list.length === 0) continue;
+    all = all.length === 0 ? list : [...all, ...list];
+  }
+  return all;
+}

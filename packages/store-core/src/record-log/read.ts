@@ -2,10 +2,11 @@
 import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
+import { countOf, firstOf, isWithin, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
 import { isAlive, isEnd } from "./chain.ts";
 import type { Fragment, Spot } from "./field-types.ts";
 import {
+  boundsOf,
   type ContentsHead,
   decodeHead,
   decodeHeadIfSound,
@@ -13,6 +14,7 @@ import {
   type Head,
 } from "./format.ts";
 import { highestLive } from "./locate.ts";
+import { joined } from "./ranges.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
@@ -174,19 +176,14 @@ class ThreadRead {
   /** @param isLast whether missing texts are missing permanently. */
   async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
     const request = this.#request;
-    const bounds: SequenceBounds = {
-      pinned: end.pinned?.[0] ?? null,
-      first: end.bounds[0],
-      next: end.bounds[1],
-    };
+    const bounds = boundsOf(end);
     const range = selectRange(bounds, request);
     const found = await this.#readRun(end, range, isLast);
     if (!found) return undefined;
-    const [pinned, metadata] = [
-      range.pinned !== null && end.pinned ? await this.#textAt(end.pinned[1]) : undefined,
-      request.metadata && end.metadata ? await this.#textAt(end.metadata) : undefined,
-    ];
-    const entries = range.pinned === null ? [] : [{ sequence: range.pinned, record: pinned ?? "" }];
+    const entries: { sequence: number; record: string }[] = [];
+    for (const [sequence, spots] of pinnedIn(end, range))
+      entries.push({ sequence, record: await this.#textAt(spots) });
+    const metadata = request.metadata && end.metadata ? await this.#textAt(end.metadata) : undefined;
     for (let sequence = range.first; sequence < range.next; sequence++) {
       entries.push({ sequence, record: found[range.next - 1 - sequence] ?? "" });
     }
@@ -196,6 +193,7 @@ class ThreadRead {
       count: countOf(bounds),
       first: firstOf(bounds),
       last: lastOf(bounds),
+      newestCompaction: end.searched?.[2],
       entries,
       createdAt: end.createdAt,
       updatedAt: end.updatedAt ?? 0,
@@ -345,26 +343,27 @@ class ThreadRead {
     }
   }
 
-  /** Reads the rows of the pinned message and the metadata together with the end, if they are likely to be needed. */
+  /** Reads the rows of the pinned messages and the metadata together with the end, if they are likely to be needed. */
   #guess(): Promise<unknown>[] {
     const { end } = this.#hints;
     if (!end) return [];
     const { limit } = this.#request;
-    const bounds: SequenceBounds = {
-      pinned: end.pinned?.[0] ?? null,
-      first: end.bounds[0],
-      next: end.bounds[1],
-    };
+    const bounds = boundsOf(end);
     const rows = [
-      ...(end.pinned && selectRange(bounds, this.#request).pinned !== null
-        ? [end.pinned[1].at(-1)?.[0]]
-        : []),
+      ...pinnedIn(end, selectRange(bounds, this.#request)).map(([, spots]) => spots.at(-1)?.[0]),
       ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),
     ];
     const isFar = (row: number | undefined) =>
       row !== undefined && row <= end.number - Math.min(limit, PAGE_ROWS) && !this.#reader.known(row);
     return [...new Set(rows)].filter(isFar).map((row) => this.#reader.row(row ?? 0, 1));
   }
+}
+
+/** The pinned messages within a range. */
+function pinnedIn({ pinned, compaction }: Head, range: SequenceBounds) {
+  return joined(pinned && [pinned], compaction && [compaction]).filter(([sequence]) =>
+    isWithin(range, sequence),
+  );
 }
 
 /** The contents of a row; undefined if its head is damaged. Most heads need not be decoded as a whole. */

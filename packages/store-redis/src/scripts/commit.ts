@@ -24,16 +24,18 @@ export const commitLua = `-- One atomic commit: drop, append, set the metadata, 
 --        "incomplete"                               nothing: the hash does not belong to the list; only a drop of "all"
 --                                                   is accepted
 --
--- The footer: thread <format> <incarnation> <commits> <first> <next> <pinned> <userless> <resultsOnly>
---                    <createdAt> <updatedAt> <expiresAt> <deletedAt>
+-- The footer: thread <format> <incarnation> <commits> <first> <next> <pinned> <compaction> <newestCompaction>
+--                    <userless> <startless> <createdAt> <updatedAt> <expiresAt> <deletedAt>
 --   first, next   the messages' sequence numbers are first to next - 1
 --   pinned        the sequence number of a leading system message that is kept before them, or 0
+--   compaction    the sequence number of a compaction item that is kept before them and behind the pinned message, or 0
+--   newestCompaction   the sequence number of the thread's newest compaction item, kept before them or one of them, or 0
 --   userless      the messages from first to userless - 1 are not user messages: trimming does not check them again
---   resultsOnly   the messages from first to resultsOnly - 1 are all tool results: likewise
+--   startless     the messages from first to startless - 1 cannot begin the kept messages: likewise
 --   createdAt, updatedAt, expiresAt   in milliseconds since 1970; expiresAt is 0 if the keys have no expiry
 --   deletedAt     when a thread of this id was deleted, if its operations were remembered when this one was created; or 0
 --
--- Functions are created only where they are needed, so that a plain append runs five commands and little else.
+-- A plain append runs five commands and little else.
 
 local call, ARGV = redis.call, ARGV
 local MESSAGES, META = KEYS[1], KEYS[2]
@@ -66,20 +68,24 @@ end
 local footer = call('LINDEX', MESSAGES, -1)
 local stored = call('HMGET', META, 'revision', operation)
 
-local incarnation, commits, first, next, pinned, userless, resultsOnly = ARGV[3], 0, 1, 1, 0, 1, 1
+local incarnation, commits, first, next = ARGV[3], 0, 1, 1
+local pinned, compaction, newestCompaction, userless, startless = 0, 0, 0, 1, 1
 local createdAt, expiresAt, deletedAt = string.match(updatedAt, '%d+$'), '0', '0'
 local revision, wasDeleted = false, not footer
 if footer then
-  incarnation, commits, first, next, pinned, userless, resultsOnly, createdAt, expiresAt, deletedAt =
-    string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+) (%d+)$')
+  incarnation, commits, first, next, pinned, compaction, newestCompaction, userless, startless, createdAt, expiresAt, deletedAt =
+    string.match(footer,
+      '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+) (%d+)$')
   if not incarnation then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
   revision = incarnation .. '.' .. commits
-  commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
-  userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
+  commits, first, next = tonumber(commits), tonumber(first), tonumber(next)
+  pinned, compaction, newestCompaction = tonumber(pinned), tonumber(compaction), tonumber(newestCompaction)
+  userless, startless = tonumber(userless), tonumber(startless)
   -- Above 2^53 a number equals its successor, and loops would not end.
-  if commits > MOST or next > MOST or userless > MOST or resultsOnly > MOST or first > next or pinned > first then
+  if commits > MOST or next > MOST or userless > MOST or startless > MOST or first > next or pinned > first
+    or compaction > first or newestCompaction >= next then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
   if stored[2] and stored[1] == revision then
@@ -151,14 +157,18 @@ end
 local commit = commits + 1
 local newRevision = incarnation .. '.' .. commit
 
--- Drop. The index of a record in the list is sequence - listed; a pinned one is at 0.
-local listed = pinned > 0 and first - 1 or first
+-- Drop. The index of a record in the list is sequence - listed; the pinned ones are before them.
+local wasPinned, wasCompaction = pinned, compaction
+local listed = first - (pinned > 0 and 1 or 0) - (compaction > 0 and 1 or 0)
 if drop == 'all' then
-  pinned, first = 0, next
+  pinned, compaction, first = 0, 0, next
 elseif drop ~= '0' then
   next = next - tonumber(drop)
   if next < first then
-    pinned, next = 0, first
+    if next < first - 1 or compaction == 0 then
+      pinned = 0
+    end
+    compaction, next = 0, first
   end
 end
 
@@ -168,55 +178,95 @@ next = kept + #ARGV - firstRecord + 1
 if userless > kept then
   userless = kept
 end
-if resultsOnly > kept then
-  resultsOnly = kept
+if startless > kept then
+  startless = kept
+end
+
+-- Kinds are read a few records at a time.
+local kinds, readAtOnce = {}, 1
+local function kindAt(sequence)
+  if sequence >= kept then
+    return string.sub(ARGV[firstRecord + sequence - kept], 2, 2)
+  end
+  if not kinds[sequence] then
+    local last = math.min(sequence + readAtOnce, kept) - 1
+    for index, record in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
+      kinds[sequence + index - 1] = string.sub(record, 2, 2)
+    end
+    readAtOnce = math.min(4 * readAtOnce, 32)
+  end
+  return kinds[sequence]
+end
+
+-- The newest compaction item: an appended one, or the known one, or an older one if that has been dropped.
+local isKept = newestCompaction < kept and (newestCompaction >= first or newestCompaction == compaction)
+local newest, oldest = next - 1, newestCompaction < kept and kept or first
+while newest >= oldest and kindAt(newest) ~= 'k' do
+  newest = newest - 1
+  if newest >= oldest and newest < kept and not kinds[newest] then
+    -- Reads the records up to this one.
+    readAtOnce = 32
+    kindAt(math.max(first, newest - 31))
+  end
+end
+if newest >= oldest then
+  newestCompaction = newest
+elseif not isKept then
+  newestCompaction = compaction
 end
 
 -- Trim, like trim in store-core's trimming.ts.
 local maxMessages = tonumber(ARGV[4]) or -tonumber(string.sub(ARGV[4], 2))
-local count = next - first + (pinned > 0 and 1 or 0)
+local count = next - first + (pinned > 0 and 1 or 0) + (compaction > 0 and 1 or 0)
 if maxMessages < 0 and count > -maxMessages then
-  pinned, first = 0, next + maxMessages
-elseif maxMessages > 0 and count > maxMessages then
-  -- Kinds are read a few records at a time. If few messages are trimmed, one read returns the kind of the leading message and
-  -- of the first messages that fit, because one of these is nearly always the wanted one.
-  local cut = next - maxMessages
-  local kinds, readAtOnce = {}, pinned == 0 and cut - first < 4 and cut - first + 4 or 1
-  local function kindAt(sequence)
-    if sequence >= kept then
-      return string.sub(ARGV[firstRecord + sequence - kept], 2, 2)
-    end
-    if not kinds[sequence] then
-      local last = math.min(sequence + readAtOnce, kept) - 1
-      for index, record in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
-        kinds[sequence + index - 1] = string.sub(record, 2, 2)
-      end
-      readAtOnce = math.min(4 * readAtOnce, 32)
-    end
-    return kinds[sequence]
+  -- The newest messages may include the second of two pinned ones.
+  pinned = 0
+  if compaction == 0 or next + maxMessages >= first then
+    compaction, first = 0, next + maxMessages
+    newestCompaction = newestCompaction >= first and newestCompaction or 0
   end
+elseif maxMessages > 0 and count > maxMessages then
+  -- If few messages are trimmed, one read returns the kind of the leading message and of the first messages that fit,
+  -- because one of these is nearly always the wanted one.
+  local cut = next - maxMessages
+  readAtOnce = pinned == 0 and cut - first < 4 and cut - first + 4 or 1
 
   if maxMessages == 1 then
     pinned = 0
-  elseif pinned == 0 and kindAt(first) == 's' then
+  elseif pinned == 0 and compaction == 0 and kindAt(first) == 's' then
     pinned = first
   end
-  first = pinned > 0 and cut + 1 or cut
-  userless = math.max(first, userless)
+  if pinned > 0 then
+    cut = cut + 1
+  end
+  if newestCompaction > 0 and newestCompaction < cut then
+    cut = cut + 1
+  end
+  userless = math.max(cut, userless)
   while userless < next and kindAt(userless) ~= 'u' do
     userless = userless + 1
   end
   if userless < next then
     first = userless
   else
-    resultsOnly = math.max(first, resultsOnly)
-    while resultsOnly < next and kindAt(resultsOnly) == 't' do
-      resultsOnly = resultsOnly + 1
+    startless = math.max(cut, startless)
+    local before = startless < next and startless > first and kindAt(startless - 1) or 'o'
+    while startless < next do
+      local kind = kindAt(startless)
+      if before ~= 'c' and before ~= 'b' and kind ~= 't' and kind ~= 'b' then
+        break
+      end
+      before = kind
+      startless = startless + 1
     end
-    if resultsOnly < next then
-      first = resultsOnly
+    first = startless
+    -- Only the newest message can be behind the last tool result, tool call and reasoning.
+    if startless == next and cut < next and not string.find('tbc', kindAt(next - 1), 1, true) then
+      -- Not searched: the message before it is trimmed, so it may begin the kept messages next time.
+      first, startless = next - 1, next - 1
     end
   end
+  compaction = newestCompaction < first and newestCompaction or 0
 end
 
 -- Write. On a server without free memory the first write of a script decides: HSET is rejected, LTRIM is not. So a commit that
@@ -234,33 +284,57 @@ elseif metadata ~= 'keep' then
   call('HSET', META, 'metadata', string.sub(metadata, 2))
 end
 
-local pinnedIsListed = pinned > 0 and pinned < kept
+-- The indexes of the listed records that stay before the others.
+local front = {}
+for _, sequence in ipairs({pinned, compaction}) do
+  if sequence == 0 or sequence >= kept then
+    -- It is not in the list.
+  elseif sequence == wasPinned then
+    front[#front + 1] = 0
+  elseif sequence == wasCompaction then
+    front[#front + 1] = wasPinned > 0 and 1 or 0
+  else
+    front[#front + 1] = sequence - listed
+  end
+end
 if not footer then
   -- The list does not exist yet.
-elseif pinnedIsListed then
+elseif #front > 0 then
   call('LTRIM', MESSAGES, 0, kept - listed - 1)
-  local trimmed = math.min(first, kept) - listed - 1
-  if trimmed > 0 then
-    -- The pinned record is moved temporarily, so that replicas and the append-only file do not get a copy of it each time.
-    call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
-    call('LTRIM', MESSAGES, trimmed, -1)
-    call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
+  local trimmed, gone = math.min(first, kept) - listed, 0
+  if trimmed > #front then
+    -- The pinned records are moved temporarily, so that replicas and the append-only file do not get a copy of them each time.
+    for _, index in ipairs(front) do
+      if index > gone then
+        call('LTRIM', MESSAGES, index - gone, -1)
+      end
+      call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
+      gone = index + 1
+    end
+    if trimmed > gone then
+      call('LTRIM', MESSAGES, trimmed - gone, -1)
+    end
+    for _ in ipairs(front) do
+      call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
+    end
   end
 elseif first < kept then
   call('LTRIM', MESSAGES, first - listed, kept - listed - 1)
 else
   call('UNLINK', MESSAGES)
 end
-if pinned > 0 and not pinnedIsListed then
-  call('RPUSH', MESSAGES, ARGV[firstRecord + pinned - kept])
+for _, sequence in ipairs({pinned, compaction}) do
+  if sequence >= kept then
+    call('RPUSH', MESSAGES, ARGV[firstRecord + sequence - kept])
+  end
 end
 local last, before, wasExpiring = #ARGV + 1, expiresAt, expiresAt ~= '0'
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
 if ARGV[7] == 'extend' and footer and expiresAt > 0 then
   expiresAt = wasExpiring and math.max(tonumber(before), expiresAt) or 0
 end
-ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next, pinned, userless,
-  resultsOnly, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
+ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next,
+  pinned, compaction, newestCompaction, userless, startless, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
 for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
   call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, last)))
 end

@@ -15,20 +15,18 @@ local footer = redis.call('LINDEX', MESSAGES, -1)
 if not footer then
   return {}
 end
-local first, next, pinned = string.match(footer, '^thread 1 %S+ %d+ (%d+) (%d+) (%d+) ')
+local first, next, pinned, compaction = string.match(footer, '^thread 1 %S+ %d+ (%d+) (%d+) (%d+) (%d+) ')
 if not first then
   return {footer}
 end
-first, next, pinned = tonumber(first), tonumber(next), tonumber(pinned)
-local offset = pinned > 0 and 1 or 0
-local count = next - first + offset
+first, next, pinned, compaction = tonumber(first), tonumber(next), tonumber(pinned), tonumber(compaction)
+local count = next - first + (pinned > 0 and 1 or 0) + (compaction > 0 and 1 or 0)
 
 -- The index of the first record with this sequence number or a higher one.
 local function indexFrom(sequence)
-  if sequence <= pinned then
-    return 0
-  end
-  return math.min(math.max(sequence, first), next) - first + offset
+  local isBehind = pinned > 0 and pinned < sequence and 1 or 0
+  local isBehindCompaction = compaction > 0 and compaction < sequence and 1 or 0
+  return math.min(math.max(sequence, first), next) - first + isBehind + isBehindCompaction
 end
 
 local start, stop
