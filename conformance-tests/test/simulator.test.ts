@@ -124,7 +124,7 @@ describe("the reference", () => {
     const third = commit(second.state, { drop: "all", metadata: null }, 3);
     expect(names(third.state)).toEqual([undefined]);
     expect(third.dead.map(({ name }) => name)).toEqual(["d", "a", "m"]);
-    expect(third.state.bounds).toEqual({ pinned: null, first: 4, next: 4 });
+    expect(third.state.bounds).toEqual({ pinned: null, compaction: null, first: 4, next: 4 });
   });
 
   test("recognizes a text by any part of it", () => {

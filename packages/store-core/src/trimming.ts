@@ -85,13 +85,19 @@ export function trim(
   const { first, next, compaction } = bounds;
   if (trimming === "exact") return trimExactly(bounds, maxMessages, search);
   const { newestCompaction } = search;
+  let leading: MessageKind | undefined;
+  const kindOf = (sequence: number) => {
+    if (sequence !== first) return kindAt(sequence);
+    leading ??= kindAt(first);
+    return leading;
+  };
   let pinned: number | null = null;
   if (maxMessages >= 2) {
-    pinned = bounds.pinned ?? (compaction === null && kindAt(first) === "s" ? first : null);
+    pinned = bounds.pinned ?? (compaction === null && kindOf(first) === "s" ? first : null);
   }
   let cut = next - maxMessages + (pinned === null ? 0 : 1);
   if (newestCompaction > 0 && newestCompaction < cut) cut += 1;
-  const found = findStart(first, cut, next, kindAt, search);
+  const found = findStart(first, cut, next, kindOf, search);
   const isPinned = newestCompaction > 0 && newestCompaction < found.start;
   return {
     bounds: { pinned, compaction: isPinned ? newestCompaction : null, first: found.start, next },

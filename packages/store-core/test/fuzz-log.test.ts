@@ -55,7 +55,7 @@ const user = (content: string) => ({ role: "user" as const, content });
 const rowsOf = (log: MemoryRecordLog) => log.rowsOf("t").sort((a, b) => a.number - b.number);
 
 /**
- * A thread whose heads have all fields: fragments, metadata, a pinned system message, drops, a raised expiry, commits that share
+ * A thread whose heads have all fields: fragments, metadata, a pinned system message and summary, drops, a raised expiry, commits that share
  * a row, an upload, a time without a user message.
  */
 async function richThread(): Promise<MemoryRecordLog> {
@@ -64,7 +64,8 @@ async function richThread(): Promise<MemoryRecordLog> {
     createStores(new RecordLogDriver(log), { maxMessages: 12, ttlMs }).open("t");
   const store = stores(1_000_000);
   await store.addMessages([{ role: "system", content: "leading" }, user("first")]);
-  await store.commit({ metadata: { title: "a" }, append: [user("second")] });
+  const summary = { role: "assistant" as const, content: "s", metadata: { type: "scrollback.summary" } };
+  await store.commit({ metadata: { title: "a" }, append: [summary, user("second")] });
   await store.addMessages([user("x".repeat(200_000)), user("small"), user("y".repeat(100_000))]);
   for (let number = 0; number < 12; number++)
     await store.addMessages([{ role: "assistant", content: `step ${number}` }]);

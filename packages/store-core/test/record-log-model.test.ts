@@ -29,7 +29,7 @@ type Command =
 
 const record = fc
   .tuple(
-    fc.constantFrom("s", "u", "t", "o"),
+    fc.constantFrom("s", "u", "t", "c", "b", "k", "o"),
     fc.string({ minLength: 1, maxLength: 3 }),
     fc.constantFrom(1, 1, 1, 40_000),
   )

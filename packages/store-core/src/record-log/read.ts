@@ -193,7 +193,7 @@ class ThreadRead {
       count: countOf(bounds),
       first: firstOf(bounds),
       last: lastOf(bounds),
-      newestCompaction: end.searched?.[2],
+      newestCompaction: end.searched?.[2] ?? 0,
       entries,
       createdAt: end.createdAt,
       updatedAt: end.updatedAt ?? 0,
