@@ -95,8 +95,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "exact trimming keeps one message too many",
       "C6",
       "trimming.ts",
-      "first: next - maxMessages, next",
-      "first: next - maxMessages - 1, next",
+      "const start = isPinned ? first : next - maxMessages;",
+      "const start = isPinned ? first : next - maxMessages - 1;",
     ],
     ["turns start at an answer", "C6", "trimming.ts", 'kindAt(userless) !== "u"', 'kindAt(userless) !== "o"'],
     [
