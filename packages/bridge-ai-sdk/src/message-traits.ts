@@ -1,4 +1,4 @@
-import { isObject, type MessageTraits } from "@scrollback/store-core";
+import { isCompactionPart, isObject, type MessageTraits } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 
 const roles: readonly unknown[] = ["system", "user", "assistant"] satisfies UIMessage["role"][];
@@ -17,11 +17,15 @@ export function uiMessageProblem(message: unknown): string | undefined {
 
 /**
  * For stores of plain UI messages: `openStores(url, { traits: uiMessageTraits })`. A UI message contains a tool call together
- * with its result, so trimming cannot separate them, and these traits list neither.
+ * with its result, so trimming cannot separate them, and these traits list neither. Trimming keeps the newest answer with a
+ * provider's compaction.
  */
 export const uiMessageTraits: MessageTraits<UIMessage> = Object.freeze({
   role: (message: UIMessage) => message.role,
   toolCalls: () => [],
   toolResults: () => [],
+  isCompaction: ({ role, parts }: UIMessage) =>
+    role === "assistant" &&
+    parts.some((part) => isCompactionPart(part, "providerMetadata" in part && part.providerMetadata)),
   check: uiMessageProblem,
 });

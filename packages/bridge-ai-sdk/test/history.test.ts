@@ -93,6 +93,10 @@ test("uiMessageTraits: a store of plain UI messages is trimmed by turns", async 
   const store = stores.open("t");
   await store.addMessages([user("q1"), answer("a1"), user("q2"), answer("a2")]);
   expect(await store.listMessages()).toEqual([user("q2"), answer("a2")]);
+  const compaction = { type: "custom", kind: "openai.compaction", providerMetadata: { openai: {} } } as const;
+  const compacted: UIMessage = { ...answer("a3"), parts: [compaction, ...answer("a3").parts] };
+  await store.addMessages([user("q3"), compacted, user("q4"), answer("a4")]);
+  expect(await store.listMessages()).toEqual([compacted, user("q4"), answer("a4")]);
   await expect(store.addMessages([{ id: "x", role: "user" } as never])).rejects.toMatchObject({
     code: "INVALID_ARGUMENT",
   });

@@ -22,6 +22,8 @@ export const anyMessageTraits: MessageTraits<unknown> = Object.freeze({
   },
   toolCalls: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolCalls(message) : []),
   toolResults: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolResults(message) : []),
+  isReasoning: (message: unknown) => isChatMessage(message) && chatMessageTraits.isReasoning(message),
+  isCompaction: (message: unknown) => isChatMessage(message) && chatMessageTraits.isCompaction(message),
 });
 
 /** Whether a message is of the default type. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import type { ChatMessage } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -35,6 +36,28 @@ test("copy copies messages, times and metadata, once", async () => {
   expect(await contentOf(folder, "b", "chat-3")).toEqual(await contentOf(folder, "chats", "chat-3"));
   const again = jsonLines((await run(args)).stdout);
   expect(again.at(-1)).toMatchObject({ summary: { messages: 0, outcomes: { "there already": 5 } } });
+});
+
+test("a copy, and an import of an export, are trimmed like the original", async () => {
+  const step: ChatMessage[] = [
+    { role: "assistant", content: [{ type: "reasoning", text: "hm" }] },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "1", toolName: "t", input: 1 }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "1", toolName: "t", output: 1 }] },
+  ];
+  const summary = { role: "assistant" as const, content: "So far", metadata: { type: "scrollback.summary" } };
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("chat").addMessages([summary, text("q"), ...step, { role: "assistant", content: "a" }]);
+  await run(["copy", folder.url(), folder.url("b")]);
+  const file = folder.file("all.jsonl");
+  await run(["export", folder.url(), "--output", file]);
+  await run(["import", folder.url("c"), file]);
+  const kept = async (name: string, maxMessages: number) => {
+    await using target = folder.stores(name);
+    return (await target.open("chat", { maxMessages }).listMessages()).length;
+  };
+  for (const name of ["chats", "b", "c"])
+    expect([name, await kept(name, 5), await kept(name, 4), await kept(name, 1)]).toEqual([name, 5, 2, 1]);
 });
 
 test("copying back and forth preserves the threads", async () => {

@@ -15,7 +15,7 @@ function bearsResult(message: ChatMessage): boolean {
 
 /** Whether a message is reasoning alone, which belongs to the message after it. */
 export function isReasoning(message: ChatMessage): boolean {
-  return chatMessageTraits.isReasoning?.(message) ?? false;
+  return chatMessageTraits.isReasoning(message);
 }
 
 /** Returns for each message whether it is tool content, or reasoning that belongs to tool content. */

@@ -10,7 +10,7 @@ export function summaryMessage(summary: string): ChatMessage {
 /** The summary in a message, or undefined for any other message. */
 export function summaryIn(message: ChatMessage): string | undefined {
   const { role, content } = message;
-  return chatMessageTraits.isCompaction?.(message) && role === "assistant" && typeof content === "string"
+  return chatMessageTraits.isCompaction(message) && role === "assistant" && typeof content === "string"
     ? content
     : undefined;
 }

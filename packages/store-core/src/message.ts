@@ -137,8 +137,8 @@ export interface MessageTraits<M> {
    */
   isReasoning?(message: M): boolean;
   /**
-   * Returns whether the message stands for the messages before it, as a compaction item does. Trimming keeps the newest one.
-   * Default: false for every message.
+   * Returns whether the message stands for the messages before it, as a compaction item does. Trimming keeps the newest one,
+   * unless it has a tool call or a tool result. Default: false for every message.
    */
   isCompaction?(message: M): boolean;
   /**
@@ -175,8 +175,26 @@ function idsOfParts(message: ChatMessage, type: "tool-call" | "tool-result"): st
 /** The `metadata` of a message that summarises the messages before it. It must not change: stored histories hold it. */
 export const SUMMARY_MARK = Object.freeze({ type: "scrollback.summary" });
 
+const isSummary = ({ content, metadata }: ChatMessage) =>
+  typeof content === "string" &&
+  typeof metadata === "object" &&
+  metadata !== null &&
+  "type" in metadata &&
+  metadata.type === SUMMARY_MARK.type;
+
+/**
+ * Whether a part stands for the messages before it, as the AI SDK's providers return it: OpenAI's is a custom part, Anthropic's a
+ * text with a mark for the provider. `marks` are the part's values for providers, by the provider's name.
+ */
+export function isCompactionPart(part: object, marks: unknown): boolean {
+  const { type, kind } = part as { type?: unknown; kind?: unknown };
+  if (type === "custom") return typeof kind === "string" && kind.endsWith(".compaction");
+  if (type !== "text" || typeof marks !== "object" || marks === null) return false;
+  return Object.values(marks).some((mark: unknown) => (Object(mark) as { type?: unknown }).type === "compaction");
+}
+
 /** The traits of {@link ChatMessage}; the default. */
-export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
+export const chatMessageTraits: Required<MessageTraits<ChatMessage>> = Object.freeze({
   role: (message: ChatMessage) => message.role,
   toolCalls: (message: ChatMessage) => idsOfParts(message, "tool-call"),
   toolResults: (message: ChatMessage) => idsOfParts(message, "tool-result"),
@@ -185,13 +203,12 @@ export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
     typeof content !== "string" &&
     content.length > 0 &&
     content.every(({ type }) => type === "reasoning" || type === "reasoning-file"),
-  isCompaction: ({ role, content, metadata }: ChatMessage) =>
-    role === "assistant" &&
-    typeof content === "string" &&
-    typeof metadata === "object" &&
-    metadata !== null &&
-    "type" in metadata &&
-    metadata.type === SUMMARY_MARK.type,
+  isCompaction(message: ChatMessage): boolean {
+    const { role, content } = message;
+    if (role !== "assistant") return false;
+    if (typeof content === "string") return isSummary(message);
+    return content.some((part) => isCompactionPart(part, "providerOptions" in part && part.providerOptions));
+  },
   check(message: unknown): string | undefined {
     if (typeof message !== "object" || message === null || Array.isArray(message)) {
       return "must be an object with a role and content";
@@ -216,7 +233,8 @@ export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
  * - `t`: a message with a tool result, or of the role tool
  * - `c`: a message to which the next one belongs: it makes a tool call, or it is reasoning alone
  * - `b`: a message with a tool result that makes a tool call too
- * - `k`: a message that stands for the messages before it, as a compaction item does
+ * - `k`: a message that stands for the messages before it, as a compaction item does, without a tool call or result: a kept one must
+ *   not need messages that are trimmed
  * - `o`: any other message
  */
 export type MessageKind = "s" | "u" | "t" | "c" | "b" | "k" | "o";
@@ -227,10 +245,11 @@ export function kindOf<M>(message: M, traits: MessageTraits<M>): MessageKind {
   if (!roles.includes(role)) {
     throw new StoreError("INVALID_ARGUMENT", "traits.role must return system, user, assistant or tool");
   }
-  if (traits.isCompaction?.(message)) return "k";
-  if (role === "system") return "s";
   const makesCall = traits.toolCalls(message).length > 0;
-  if (role === "tool" || traits.toolResults(message).length > 0) return makesCall ? "b" : "t";
+  const bearsResult = role === "tool" || traits.toolResults(message).length > 0;
+  if (!makesCall && !bearsResult && traits.isCompaction?.(message)) return "k";
+  if (role === "system") return "s";
+  if (bearsResult) return makesCall ? "b" : "t";
   if (role === "user") return "u";
   return makesCall || traits.isReasoning?.(message) ? "c" : "o";
 }

@@ -54,6 +54,29 @@ test("kinds: system, user, tool results, calls and reasoning, both, summaries, a
   expect(kind({ role: "user", content: "", metadata })).toBe("u");
 });
 
+test("the AI SDK's compaction parts make a summary of a message without calls and results", () => {
+  const kind = (content: Part[]) => kindOf({ role: "assistant", content }, chatMessageTraits);
+  const text: Part = { type: "text", text: "hi", providerOptions: { openai: { itemId: "msg_1" } } };
+  const call: Part = { type: "tool-call", toolCallId: "1", toolName: "t", input: 1 };
+  const openai: Part = {
+    type: "custom",
+    kind: "openai.compaction",
+    providerOptions: { openai: { type: "compaction", itemId: "cmp_1" } },
+  };
+  const anthropic: Part = {
+    type: "text",
+    text: "So far: …",
+    providerOptions: { anthropic: { type: "compaction" } },
+  };
+  for (const compaction of [openai, anthropic]) {
+    expect(kind([compaction])).toBe("k");
+    expect(kind([compaction, text])).toBe("k");
+    expect(kind([compaction, call])).toBe("c");
+  }
+  expect(kind([text])).toBe("o");
+  expect(kind([{ type: "custom", kind: "xai.live" }])).toBe("o");
+});
+
 const invalid: [unknown, string][] = [
   [null, "must be an object"],
   ["hi", "must be an object"],
