@@ -190,7 +190,9 @@ export function isCompactionPart(part: object, marks: unknown): boolean {
   const { type, kind } = part as { type?: unknown; kind?: unknown };
   if (type === "custom") return typeof kind === "string" && kind.endsWith(".compaction");
   if (type !== "text" || typeof marks !== "object" || marks === null) return false;
-  return Object.values(marks).some((mark: unknown) => (Object(mark) as { type?: unknown }).type === "compaction");
+  return Object.values(marks).some(
+    (mark: unknown) => (Object(mark) as { type?: unknown }).type === "compaction",
+  );
 }
 
 /** The traits of {@link ChatMessage}; the default. */
