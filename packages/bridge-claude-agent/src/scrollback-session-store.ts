@@ -10,6 +10,7 @@ import {
   isId,
   StoreError,
   type StoreFactory,
+  storedCopy,
 } from "@scrollback/store-core";
 import { checkKey, listingOf, partsOf, TRANSCRIPTS, threads } from "./keys.ts";
 import type {
@@ -97,7 +98,8 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     for (const entry of entries)
       if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
     if (entries.length === 0) return;
-    const copies = entries.map(cloneOf);
+    // Copies, because an append may wait for others.
+    const copies = entries.map((entry, index) => storedCopy(`append: entries[${index}]`, entry));
     // Runs before the list gets a mark, which contains the session's name.
     checkSizes(copies.map((entry) => this.#stores.metadataSize(envelope("user", entry))));
     await this.#transcript(key).append(copies);
@@ -228,15 +230,6 @@ function checkSizes(sizes: readonly number[]): void {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (sizes.some((size) => size > MAX_ENTRY_BYTES) || total > MAX_BATCH_BYTES)
     throw new StoreError("TOO_LARGE", "append: an entry must have at most 16 MiB, all together 64 MiB");
-}
-
-/** Copies an entry, because an append may wait for others. An entry that cannot be copied is rejected when it is stored. */
-function cloneOf(entry: SessionStoreEntry): SessionStoreEntry {
-  try {
-    return structuredClone(entry);
-  } catch {
-    return entry;
-  }
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */

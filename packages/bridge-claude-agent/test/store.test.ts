@@ -213,6 +213,16 @@ test("more transcripts than memory caches keep their order and their uuids", asy
   await store.flush();
 });
 
+test("an entry is stored as it was when it was appended, whatever values it has", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const home = new URL("https://trams.example/");
+  const odd = { type: "x", home, seen: ["1"] };
+  const appended = store.append(key, [odd]);
+  odd.seen.push("2");
+  await appended;
+  expect(await store.load(key)).toEqual([{ type: "x", home, seen: ["1"] }]);
+});
+
 test("invalid input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   for (const options of [
@@ -247,9 +257,14 @@ test("invalid input is refused before any I/O", async () => {
   await expect(store.load(key)).rejects.toMatchObject({ code: "CLOSED" });
   const { driver, calls: requests } = watchedDriver();
   const open = new ScrollbackSessionStore({ stores: createStores(driver) });
-  await expect(open.append(key, [{ type: "x", f: () => 1 }])).rejects.toMatchObject({
-    code: "INVALID_ARGUMENT",
-  });
+  class Point {
+    x = 1;
+  }
+  for (const value of [() => 1, new Point(), { [Symbol("s")]: 1 }])
+    await expect(open.append(key, [entry("1"), { type: "x", values: [value] }])).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/^append: entries\[1\]: values\[0\] (is|has) a/),
+    });
   const large = entry("x".repeat(17 * 1_024 ** 2));
   await expect(open.append(key, [large])).rejects.toMatchObject({ code: "TOO_LARGE" });
   expect(requests).toEqual([]);

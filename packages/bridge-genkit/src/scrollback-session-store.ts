@@ -9,7 +9,9 @@ import type {
 import { GenkitError } from "@genkit-ai/core";
 import { type RecordOf, Records } from "@scrollback/collections";
 import {
+  type Check,
   chatMessageTraits,
+  checkOptions,
   hasMethods,
   invalid,
   isId,
@@ -18,10 +20,17 @@ import {
   retryOnConflict,
   StoreError,
   type StoreFactory,
+  storedCopy,
 } from "@scrollback/store-core";
 import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options.ts";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";
+
+/** The values are checked where they are used, so that errors are those of Genkit's own stores. */
+const known: Check = () => undefined;
+/** An unknown option is refused: a misspelled `context` would select another scope. */
+const callChecks = { context: known };
+const lookupChecks = { snapshotId: known, sessionId: known, ...callChecks };
 
 /** The maximum size of one commit. */
 const MAX_SNAPSHOT_BYTES = 64 * 1_024 ** 2;
@@ -56,7 +65,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
 
   /** Returns a snapshot by its id, or the newest leaf of a session; undefined if it does not exist. */
   async getSnapshot(options: GetSnapshotOptions): Promise<SessionSnapshot<S> | undefined> {
-    checkObject("getSnapshot", "options", options);
+    checkOptions("getSnapshot", options ?? null, lookupChecks);
     const { snapshotId, sessionId, context } = options;
     if (!snapshotId === !sessionId)
       throw new GenkitError({
@@ -79,18 +88,19 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     options: SessionStoreOptions = {},
   ): Promise<string | null> {
     if (typeof mutator !== "function") invalid("saveSnapshot: mutator must be a function");
-    checkObject("saveSnapshot", "options", options);
+    checkOptions("saveSnapshot", options, callChecks);
     const { context } = options;
     let noted: Noted | undefined;
     return await retryOnConflict(async () => {
       const current = snapshotId ? await this.#snapshots.get(this.#key(snapshotId, context)) : undefined;
       const changed = mutator(current?.value);
       if (changed === null) return null;
-      checkObject("saveSnapshot", "what mutator returns", changed);
+      const problem = isObject(changed);
+      if (problem) invalid(`saveSnapshot: what mutator returns ${problem}`);
       if (hasMethods("then")(changed) === undefined)
         invalid("saveSnapshot: mutator must not return a promise");
       const id = snapshotId || changed.snapshotId || crypto.randomUUID();
-      const value = cloneOf<S>({ ...changed, snapshotId: id });
+      const value = storedCopy("saveSnapshot: snapshot", { ...changed, snapshotId: id });
       noted = await this.#note(value, current, context, noted);
       const key = this.#key(id, context);
       // A snapshot without an id replaces the existing one, as in Genkit's own stores.
@@ -116,7 +126,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     options: SessionStoreOptions = {},
   ): () => void {
     if (typeof callback !== "function") invalid("onSnapshotStateChange: callback must be a function");
-    checkObject("onSnapshotStateChange", "options", options);
+    checkOptions("onSnapshotStateChange", options, callChecks);
     const key = this.#key(snapshotId, options.context);
     const threadId = this.#snapshots.threadId(key);
     const thread = this.#stores.open(threadId);
@@ -141,7 +151,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
    * call, repeating it deletes the rest.
    */
   async deleteSession(sessionId: string, options: SessionStoreOptions = {}): Promise<void> {
-    checkObject("deleteSession", "options", options);
+    checkOptions("deleteSession", options, callChecks);
     const { context } = options;
     const key = this.#key(sessionId, context);
     await retryOnConflict(async () => {
@@ -219,14 +229,14 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     const text = JSON.stringify([sessionId, id, parentId, createdAt]);
     if (earlier?.text === text) return earlier;
     // Runs before the log names the snapshot.
-    this.#checkStorable(snapshot);
+    this.#checkSize(snapshot);
     const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
     await log.note(note);
     return { text, note, log };
   }
 
   /** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
-  #checkStorable(snapshot: SessionSnapshot<S>): void {
+  #checkSize(snapshot: SessionSnapshot<S>): void {
     let size = 0;
     try {
       size = this.#stores.metadataSize(snapshot);
@@ -254,12 +264,6 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 }
 
-/** @throws StoreError `INVALID_ARGUMENT`. */
-function checkObject(method: string, name: string, value: unknown): void {
-  const problem = isObject(value);
-  if (problem) invalid(`${method}: ${name} ${problem}`);
-}
-
 /** A note that a save has made. */
 interface Noted {
   /** Equal for equal notes of one session. */
@@ -270,18 +274,6 @@ interface Noted {
 
 function sessionOf<S>(snapshot: SessionSnapshotInput<S>): string | undefined {
   return snapshot.sessionId ?? snapshot.state?.sessionId;
-}
-
-/**
- * Copies like Genkit's in-memory store: class instances become plain objects. A snapshot that cannot be copied is rejected when
- * it is stored.
- */
-function cloneOf<S>(snapshot: SessionSnapshot<S>): SessionSnapshot<S> {
-  try {
-    return structuredClone(snapshot);
-  } catch {
-    return snapshot;
-  }
 }
 
 function failedPrecondition(sessionId: string, problem: string): GenkitError {

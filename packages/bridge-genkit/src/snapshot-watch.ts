@@ -1,5 +1,5 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
-import { type Revision, StoreError } from "@scrollback/store-core";
+import { type Revision, StoreError, storedCopy } from "@scrollback/store-core";
 
 /** A snapshot and its revision. */
 export interface FoundSnapshot<S> {
@@ -41,7 +41,7 @@ export class SnapshotWatch<S> implements Disposable {
     this.#told = revision;
     const { callback, onError } = this.#options;
     // An error, also of an asynchronous callback, affects neither the save nor the other callbacks.
-    void (async () => callback(structuredClone(value)))().catch(onError);
+    void (async () => callback(storedCopy("onSnapshotStateChange: snapshot", value)))().catch(onError);
   }
 
   [Symbol.dispose](): void {

@@ -226,11 +226,27 @@ test("a mutator that throws changes nothing, and values that cannot be stored ar
   const compressed = new ScrollbackSessionStore({ stores: createMemoryStores({ codec: gzipCodec() }) });
   const pieces = snapshotOf("one", { sessionId, state: { custom: "x".repeat(17 * 1_024 ** 2) } });
   expect(await save(compressed, pieces)).toBe("one");
+});
+
+test("a class instance is refused with its place, and what a store carries is not replaced", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
   class Point {
     x = 1;
   }
-  await save(store, snapshotOf("one", { state: { custom: new Point() } }));
-  expect((await store.getSnapshot({ snapshotId: "one" }))?.state?.custom).toEqual({ x: 1 });
+  const refused = save(store, snapshotOf("one", { sessionId, state: { custom: { at: [new Point()] } } }));
+  await expect(refused).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining("saveSnapshot: snapshot: state.custom.at[0] is an instance of Point"),
+  });
+  expect(await store.getSnapshot({ snapshotId: "one" })).toBeUndefined();
+  const seen = Promise.withResolvers<unknown>();
+  using _ = {
+    [Symbol.dispose]: store.onSnapshotStateChange("one", ({ state }) => seen.resolve(state?.custom)),
+  };
+  const custom = { home: new URL("https://trams.example/") };
+  await save(store, snapshotOf("one", { sessionId, state: { custom } }));
+  expect((await store.getSnapshot({ snapshotId: "one" }))?.state?.custom).toEqual(custom);
+  expect(await seen.promise).toEqual(custom);
 });
 
 test("invalid input is refused before any I/O", async () => {
@@ -264,6 +280,9 @@ test("invalid input is refused before any I/O", async () => {
     store.getSnapshot(undefined as never),
     store.getSnapshot(null as never),
     store.getSnapshot({ snapshotId: 5 as never }),
+    store.getSnapshot({ snapshotId: "a", contxt: {} } as never),
+    store.saveSnapshot("a", () => snapshot, { contxt: {} } as never),
+    store.deleteSession("a", { contxt: {} } as never),
     store.saveSnapshot("a", undefined as never),
     store.saveSnapshot(5 as never, () => snapshot),
     store.saveSnapshot("a", () => snapshot, null as never),
@@ -277,6 +296,7 @@ test("invalid input is refused before any I/O", async () => {
     () => store.onSnapshotStateChange("a", undefined as never),
     () => store.onSnapshotStateChange(undefined as never, () => undefined),
     () => store.onSnapshotStateChange("a", () => undefined, null as never),
+    () => store.onSnapshotStateChange("a", () => undefined, { contxt: {} } as never),
   ])
     expect(watch).toThrow(expect.objectContaining(refused));
   await expect(store.saveSnapshot("\ud800", () => snapshotOf("a"))).rejects.toMatchObject(refused);

@@ -15,6 +15,7 @@ import {
   type MessageStore,
   retryOnConflict,
   type StoreFactory,
+  storedCopy,
 } from "@scrollback/store-core";
 import { itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
@@ -91,7 +92,7 @@ export class ScrollbackSession
   /** Replaces function calls by others. Items before the first changed one are not written again. */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     checkMutations(args);
-    const mutations = structuredClone(args.mutations);
+    const mutations = storedCopy("applyHistoryMutations: mutations", args.mutations);
     if (mutations.length === 0) return;
     await retryOnConflict(async () => {
       const { entries, revision } = await this.#items.read();

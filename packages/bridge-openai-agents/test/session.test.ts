@@ -247,6 +247,31 @@ test("invalid input is refused before any I/O", async () => {
   );
 });
 
+test("an item that cannot be stored is refused with its place by every call, and changes nothing", async () => {
+  class Point {
+    x = 1;
+  }
+  const session = new ScrollbackSession({ stores: createMemoryStores() });
+  await session.addItems([call("1")]);
+  const providerData = { at: [new Point()] };
+  const replacement = { ...call("1"), providerData };
+  const refusal = (problem: string) => ({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining(`${problem}providerData.at[0] is an instance of Point`),
+  });
+  await expect(session.addItems([user("a"), { ...user("b"), providerData }])).rejects.toMatchObject(
+    refusal("messages[1]: "),
+  );
+  await expect(session.replaceHistoryWithCompaction([replacement])).rejects.toMatchObject(
+    refusal("messages[0]: "),
+  );
+  const mutations = [{ type: "replace_function_call" as const, callId: "1", replacement }];
+  await expect(session.applyHistoryMutations({ mutations })).rejects.toMatchObject(
+    refusal("applyHistoryMutations: mutations: [0].replacement."),
+  );
+  expect(await session.getItems()).toEqual([call("1")]);
+});
+
 test("the stores stay open, and calls fail with CLOSED after they are closed", async () => {
   const stores = createMemoryStores();
   const session = new ScrollbackSession({ stores });

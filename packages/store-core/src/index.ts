@@ -102,6 +102,7 @@ export type {
   ThreadCopy,
   TraitsOption,
 } from "./store-factory.ts";
+export { storedCopy } from "./stored-copy.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
 export { isContentPart, outputOfPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
 export {
