@@ -9,7 +9,7 @@ export type StoredKey = { readonly expiresAt?: number } & (
 /** By the key's name. */
 export type Stored = Readonly<Record<string, StoredKey>>;
 
-/** The complete content of a server. */
+/** The complete content of a database. */
 export async function readStored(client: Redis): Promise<Stored> {
   const stored: Record<string, StoredKey> = {};
   for (const key of (await client.keys("*")).sort()) {
@@ -21,9 +21,9 @@ export async function readStored(client: Redis): Promise<Stored> {
   return stored;
 }
 
-/** Replaces the content of a server. Expired keys disappear at once. */
+/** Replaces the content of a database; the server may be shared. Expired keys disappear at once. */
 export async function writeStored(client: Redis, stored: Stored): Promise<void> {
-  await client.flushall();
+  await client.flushdb();
   for (const [key, content] of Object.entries(stored)) {
     if ("list" in content) await client.rpush(key, ...content.list);
     else await client.hset(key, content.hash);
