@@ -136,7 +136,7 @@ export class DirectedRun {
   }
 
   commitOperation(client: SimulatedClient, operation: Operation, caller = `caller of ${operation.id}`) {
-    return this.#caller(client).commit(this.#thread, operation, caller);
+    return inBackground(this.#caller(client).commit(this.#thread, operation, caller));
   }
 
   /** Commits the same change several times, one after another. */
@@ -153,7 +153,7 @@ export class DirectedRun {
 
   /** Deletes the thread, and returns the outcome. */
   delete(client: SimulatedClient, deletion = this.deletion()): Promise<DeleteOutcome | "unavailable"> {
-    return this.#caller(client).delete(this.#thread, deletion);
+    return inBackground(this.#caller(client).delete(this.#thread, deletion));
   }
 
   read(client: SimulatedClient, request: Partial<ReadRequest> = {}): Promise<ThreadView | undefined> {
@@ -190,4 +190,10 @@ export class DirectedRun {
     const stage = { scheduler: this.scheduler, counters: this.#counters, costs: this.#costs };
     return new Caller({ ...stage, abortsAfter: () => undefined }, client);
   }
+}
+
+/** A call whose script may await it later, or never if its client crashes: a failure in between must not end the process. */
+function inBackground<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  return call;
 }

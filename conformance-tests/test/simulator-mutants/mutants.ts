@@ -4,7 +4,7 @@ import { type Mutant, off } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",
-    ["silences", 1],
+    ["silences", 15],
     ["expiry", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
   ),
   off(
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a commit that takes 5 minutes starts over",
-    ["silences", 13],
+    ["silences", 15],
     [
       "write",
       "#startOverUnlessRecent",
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late fragment is blanked",
-    ["large", 3],
+    ["large", 9],
     ["write", "#insertPlain", "if (texts.length > 0) {", "if (texts.length < 0) {"],
   ),
   off(
