@@ -83,7 +83,12 @@ const planOn = (...more: string[]): Plan => [
 /** What is published: the parts of the deep plan that every change is checked against. */
 const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
   files: [
-    ...["packages/store-postgres/test/conformance.deep", "test/closing.deep", "observation-cost.deep"],
+    ...[
+      "packages/store-postgres/test/conformance.deep",
+      "test/closing.deep",
+      "observation-cost.deep",
+      "servers-absent.deep",
+    ],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
     ...["packages/cli/test/packed.deep", "site/test/site.deep", "opentelemetry-absent.deep"],
   ],

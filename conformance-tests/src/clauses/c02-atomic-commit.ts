@@ -94,7 +94,7 @@ export const atomicCommit: Clause = {
         const job = { threadId, writer, batches: 10_000, batchSize: 40 };
         const client = runInProcess("append", job);
         await vi.waitFor(() => expect(client.progress.length).toBeGreaterThan(3), {
-          timeout: 20_000,
+          timeout: 45_000,
           interval: 2,
         });
         await sleep(Math.random() * 20);
@@ -124,7 +124,7 @@ export const atomicCommit: Clause = {
         const add = store.addMessages(batch, { signal: controller.signal });
         const rejected = rejection(add, "ABORTED", "UNAVAILABLE");
         await vi.waitFor(() => expect(proxy.counters.strikes, "cuts").toBeGreaterThan(strikes), {
-          timeout: 20_000,
+          timeout: 45_000,
           interval: 5,
         });
         controller.abort();

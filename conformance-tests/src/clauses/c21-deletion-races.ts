@@ -268,7 +268,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     const [batches, batchSize] = [40, 3];
     const remotes = ["p", "q"].map((writer) => start("append", { threadId, writer, batches, batchSize }));
     for (const { progress } of remotes)
-      await vi.waitFor(() => expect(progress.length).toBeGreaterThan(2), { timeout: 20_000 });
+      await vi.waitFor(() => expect(progress.length).toBeGreaterThan(2), { timeout: 45_000 });
     for (let time = 0; time < 5; time++) {
       await (time % 2 ? stores : others).deleteThread(threadId);
       await sleep(15);

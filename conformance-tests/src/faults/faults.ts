@@ -83,7 +83,7 @@ const killedClients: Fault = async (scene) => {
   const batchSize = 5;
   for (let round = 0; round < rounds; round++) {
     const job = run("append", { threadId, writer: `p${round}`, batches: 1_000_000, batchSize });
-    await vi.waitFor(() => expect(job.progress.length).toBeGreaterThan(0), { timeout: 20_000, interval: 1 });
+    await vi.waitFor(() => expect(job.progress.length).toBeGreaterThan(0), { timeout: 45_000, interval: 1 });
     await sleep(Math.random() * 30);
     await job.kill();
     acknowledged.push(...job.progress);

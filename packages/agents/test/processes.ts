@@ -8,17 +8,22 @@ const program = new URL("agent-process.ts", import.meta.url);
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #reports: Report[] = [];
+  #hasEnded = false;
 
   constructor(assignment: Assignment) {
     this.#child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#child.on("message", (report: Report) => this.#reports.push(report));
+    // After the last message, unlike "exit".
+    this.#child.on("disconnect", () => {
+      this.#hasEnded = true;
+    });
     this.#child.send(assignment);
   }
 
   async #next(): Promise<Report> {
     while (this.#reports.length === 0) {
-      if (this.#child.exitCode !== null) throw new Error("the process ended without a word");
-      await Promise.race([once(this.#child, "message"), once(this.#child, "exit")]);
+      if (this.#hasEnded) throw new Error("the process ended without a word");
+      await Promise.race([once(this.#child, "message"), once(this.#child, "disconnect")]);
     }
     return this.#reports.shift() as Report;
   }

@@ -14,7 +14,8 @@ async function start(assignment: Assignment): Promise<{ child: ChildProcess; rep
   const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const first = Promise.race([
     once(child, "message").then(([report]) => report as Report),
-    once(child, "exit").then(() => {
+    // After its last message, unlike "exit".
+    once(child, "disconnect").then(() => {
       throw new Error("the process ended without a word");
     }),
   ]);
