@@ -26,7 +26,7 @@ const examples = {
       "test/queries.ts",
       "test/table.ts",
       "test/harness.ts",
-      "test/conformance.server.test.ts",
+      "test/conformance.deep.test.ts",
       "test/record-log.deep.test.ts",
       "test/faults.deep.test.ts",
       "test/under-fire.deep.test.ts",

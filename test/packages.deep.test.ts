@@ -50,7 +50,7 @@ const exampleFiles = [
     (name) => `dist/example/postgres/src/${name}`,
   ),
   "dist/example/postgres/test/client.ts",
-  "dist/example/postgres/test/conformance.server.test.ts",
+  "dist/example/postgres/test/conformance.deep.test.ts",
   "dist/example/postgres/test/faults.deep.test.ts",
   "dist/example/postgres/test/harness.ts",
   "dist/example/postgres/test/queries.ts",
