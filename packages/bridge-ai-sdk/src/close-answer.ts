@@ -1,5 +1,6 @@
 import type { ToolSet, UIMessage } from "ai";
 import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
+import { withoutUnfinishedItems } from "./unfinished-step.ts";
 
 const INTERRUPTED = "Interrupted; it may have run.";
 
@@ -9,7 +10,14 @@ const INTERRUPTED = "Interrupted; it may have run.";
  * unchanged.
  */
 export function closeUiAnswer<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
-  return { ...message, parts: message.parts.flatMap((part) => closePart(part, tools)) };
+  const parts = withoutUnfinishedItems(message.parts);
+  return { ...message, parts: parts.flatMap((part) => closePart(part, tools)) };
+}
+
+/** Whether a call of a tool that the provider runs was cut off. The provider does not know the result that it was given. */
+export function isInterruptedByProvider(part: UIPart): boolean {
+  if (!isToolPart(part) || part.providerExecuted !== true) return false;
+  return part.state === "output-error" && part.errorText === INTERRUPTED;
 }
 
 function closePart(part: UIPart, tools: ToolSet | undefined): UIPart[] {

@@ -1,5 +1,6 @@
 import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
 import type { UIOptions } from "./options.ts";
+import { sendableMessages } from "./sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 import { validated } from "./user-message.ts";
 
@@ -43,21 +44,14 @@ function dynamicPart(part: ToolPart): UIPart {
 }
 
 /**
- * A history for the model. Approval responses are kept only in the continued message: in other messages they would be calls
- * without a result, which providers refuse.
+ * A history for the model, without the parts that providers refuse. Approval responses are kept only in the continued message: in
+ * other messages they would be calls without a result.
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],
   { tools }: UIOptions,
   continuedId: string | undefined,
 ): Promise<ModelMessage[]> {
-  const clean = messages.map((message) =>
-    message.id === continuedId
-      ? message
-      : {
-          ...message,
-          parts: message.parts.filter((part) => !isToolPart(part) || part.state !== "approval-responded"),
-        },
-  );
-  return await convertToModelMessages(clean, { ...(tools && { tools }), ignoreIncompleteToolCalls: true });
+  const sendable = sendableMessages(messages, continuedId);
+  return await convertToModelMessages(sendable, { ...(tools && { tools }), ignoreIncompleteToolCalls: true });
 }
