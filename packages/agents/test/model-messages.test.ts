@@ -95,6 +95,22 @@ describe("ModelMessage and ChatMessage", () => {
     ]);
   });
 
+  test("null in an optional field of a part counts as absent, because the AI SDK refuses it", () => {
+    const nulls = { providerOptions: null, providerExecuted: null } as object;
+    const call = { type: "tool-call" as const, toolCallId: "1", toolName: "t", input: null };
+    expect(
+      toModelMessages([
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "x", ...nulls },
+            { ...call, ...nulls },
+          ],
+        },
+      ]),
+    ).toStrictEqual([{ role: "assistant", content: [{ type: "text", text: "x" }, call] }]);
+  });
+
   test("parts that models do not accept are omitted, and messages with only such parts", () => {
     const chart = { type: "chart", points: [1] } as never;
     expect(

@@ -48,5 +48,5 @@ export function chatPart(part: UIPart, path: string, losses: MessageLosses): Par
 function optionsOf(rest: { providerMetadata?: unknown }, path: string, losses: MessageLosses) {
   const { providerMetadata, ...unread } = rest;
   losses.unread(path, unread);
-  return providerMetadata === undefined ? {} : { providerOptions: providerMetadata as ProviderOptions };
+  return providerMetadata == null ? {} : { providerOptions: providerMetadata as ProviderOptions };
 }

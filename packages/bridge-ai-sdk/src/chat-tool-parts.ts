@@ -70,7 +70,7 @@ function approvalParts(
   path: string,
   losses: MessageLosses,
 ): Pick<ChatToolParts, "request" | "response"> {
-  if (approval === undefined) return {};
+  if (approval == null) return {};
   const { id, approved, requestReason, reason, isAutomatic, signature, inputSchemaInput, ...unread } = Object(
     approval,
   ) as NonNullable<ToolPart["approval"]>;
@@ -97,5 +97,5 @@ function approvalParts(
 }
 
 function optionsOf(metadata: unknown): { providerOptions?: ProviderOptions } {
-  return metadata === undefined ? {} : { providerOptions: metadata as ProviderOptions };
+  return metadata == null ? {} : { providerOptions: metadata as ProviderOptions };
 }

@@ -1,4 +1,5 @@
 import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
+import { withoutNulls } from "./null-fields.ts";
 import type { UIOptions } from "./options.ts";
 import { sendableMessages } from "./sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
@@ -6,7 +7,8 @@ import { validated } from "./user-message.ts";
 
 /**
  * Stored messages in the form that the SDK accepts. A part that does not match the current schemas does not make the chat
- * unusable: a finished tool call becomes a call of a dynamic tool, any other part is omitted.
+ * unusable: an optional field that is null counts as absent, a finished tool call becomes a call of a dynamic tool, any other part
+ * is omitted.
  */
 export async function historyOf<UI extends UIMessage>(
   messages: readonly UI[],
@@ -30,8 +32,12 @@ async function validParts(part: UIPart, { tools, dataSchemas }: UIOptions): Prom
       { id: "part", role: "assistant", parts: [one] },
       { ...(tools && { tools }), ...(dataSchemas && { dataSchemas }) },
     );
+  const given = await as(part);
+  if (given) return given[0]?.parts ?? [];
+  const present = withoutNulls(part);
   const valid =
-    (await as(part)) ?? (isToolPart(part) && isEnded(part) ? await as(dynamicPart(part)) : undefined);
+    (await as(present)) ??
+    (isToolPart(present) && isEnded(present) ? await as(dynamicPart(present)) : undefined);
   return valid?.[0]?.parts ?? [];
 }
 

@@ -93,7 +93,10 @@ function modelPart(
   if (!fields) return undefined;
   const { type, providerOptions, isError, ...rest } = part as object as Record<string, unknown>;
   const isKnown = ([key]: [string, unknown]) => fields.includes(key);
-  const given = Object.entries(rest).filter(([, value]) => value !== undefined);
+  // The SDK refuses null in an optional field.
+  const given = Object.entries(rest).filter(
+    ([key, value]) => value != null || (value === null && key === "input"),
+  );
   losses.unread(path, Object.fromEntries(given.filter((entry) => !isKnown(entry))));
   if (part.type !== "tool-result") losses.unread(path, { isError });
   if (role === "system") losses.unread(path, { providerOptions });

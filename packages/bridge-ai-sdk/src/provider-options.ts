@@ -7,7 +7,7 @@ export function providerOptionsOf(
   path: string,
   losses: MessageLosses,
 ): ProviderMetadata | undefined {
-  if (value === undefined) return undefined;
+  if (value == null) return undefined;
   if (isObject(value) || Object.values(value as object).some((options) => isObject(options) !== undefined)) {
     losses.dropped(path);
     return undefined;

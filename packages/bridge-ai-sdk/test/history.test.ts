@@ -183,3 +183,29 @@ test("unknown fields of a message are not stored; valid metadata and data are", 
     parts: [{ type: "text", text: "say hi" }, parts[1]],
   });
 });
+
+test("null in an optional field of a stored part counts as absent for the model", async () => {
+  const model = scriptedModel();
+  const found = call("output-available", { output: "KEPT" });
+  const error = { state: "output-error", output: null, approval: null };
+  const parts = [
+    { type: "text", text: "KEPT", providerMetadata: null, state: null, citations: null },
+    { type: "text", text: "KEPT", providerMetadata: { openai: null } },
+    { ...found, callProviderMetadata: null, resultProviderMetadata: null, preliminary: null },
+    { ...found, toolCallId: "2", title: null, errorText: null, rawInput: null, providerExecuted: null },
+    { ...found, toolCallId: "3", approval: { id: "x", approved: true, reason: null, isAutomatic: null } },
+    { ...call("", error), toolCallId: "4", errorText: "KEPT" },
+    { ...call("", error), toolCallId: "5", errorText: null },
+    { ...found, type: "dynamic-tool", toolName: "gone", toolCallId: "6", input: null, title: null },
+    { type: "file", mediaType: "text/plain", url: "data:text/plain;base64,S0VQVA==", filename: null },
+    { type: "steering-message", id: "s", parts: [{ type: "text", text: "KEPT", providerMetadata: null }] },
+  ];
+  await using server = await serve({ model });
+  await server.mine.create({ id: "c", messages: [user("q"), message(...parts)] });
+  await server.post({ id: "c", message: user("q2", "say hello") });
+  const prompt = JSON.stringify(model.doStreamCalls[0]?.prompt);
+  expect(prompt.match(/KEPT|S0VQVA==/g)).toHaveLength(parts.length - 1);
+  for (const id of ["1", "2", "3", "4", "5", "6"])
+    expect(prompt.split(`"toolCallId":"${id}"`)).toHaveLength(3);
+  expect((await server.stored("c"))?.[1]?.parts).toEqual(parts);
+});

@@ -35,6 +35,9 @@ const outputTypes: Readonly<Record<OutputType, true>> = {
   "execution-denied": true,
 };
 
+/** The fields of parts whose value may be null. */
+const valueFields: ReadonlySet<string> = new Set(["input", "output", "inputSchemaInput"]);
+
 /**
  * Converts messages for the AI SDK. Fields of `ModelMessage` stay unchanged. Drops the fields that only a `ChatMessage` has
  * (id, authorName, createdAt, metadata), parts that no model accepts, and messages without other content.
@@ -55,10 +58,15 @@ function toModelMessage({ role, content, providerOptions }: ChatMessage): ModelM
   return { role, content: parts, ...options } as ModelMessage;
 }
 
-/** A tool result in the AI SDK's form. A value that is not in that form yet is wrapped. */
+/**
+ * A part in the AI SDK's form, without null in optional fields, which it refuses. A tool's output that is not in its form yet is
+ * wrapped.
+ */
 function toModelPart(part: Part): ModelPart {
-  if (part.type !== "tool-result") return part as ModelPart;
-  const { isError, output, ...rest } = part;
+  const present = Object.entries(part).filter(([name, value]) => value !== null || valueFields.has(name));
+  const made = Object.fromEntries(present) as unknown as Part;
+  if (made.type !== "tool-result") return made as ModelPart;
+  const { isError, output, ...rest } = made;
   return {
     ...rest,
     output: isModelOutput(output) ? output : wrapOutput(output, isError === true),
