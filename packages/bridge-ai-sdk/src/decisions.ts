@@ -1,10 +1,11 @@
 import { invalid } from "@scrollback/store-core";
 import { asSchema, getToolName, type ToolSet, type UIMessage } from "ai";
-import { isClientTool, isToolPart, type ToolPart, withPartFields } from "./tool-parts.ts";
+import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 
 /** A client's decision about a tool call. */
 interface Decision {
   readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
+  /** In JSON, an output of undefined is absent; it is stored as null. */
   readonly output?: { readonly state: "output-available"; readonly output: unknown };
   readonly error?: { readonly state: "output-error"; readonly errorText: string };
   /** The client tools whose schema the output does not match. The stored part names the called tool. */
@@ -40,12 +41,13 @@ async function resultOf(part: ToolPart, tools: ToolSet): Promise<Decision> {
     if (execute !== undefined || !outputSchema) continue;
     if ((await asSchema(outputSchema).validate?.(output))?.success === false) unfitTools.add(name);
   }
-  return { output: { state, output }, unfitTools };
+  return { output: { state, output: output ?? null }, unfitTools };
 }
 
 /**
  * The stored message with the client's new decisions; undefined if none is new. An approval is decided once. Outputs are accepted
- * for client tools only.
+ * for client tools only. If a call of an earlier step is decided, the decided calls move to a step of their own at the end: the SDK
+ * runs and answers the calls of the last step only.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an output that does not match its tool's schema.
  */
@@ -55,7 +57,13 @@ export function decidedMessage<UI extends UIMessage>(
   tools: ToolSet | undefined,
 ): UI | undefined {
   const parts = stored.parts.map((part) => (isToolPart(part) ? decidedPart(part, decisions, tools) : part));
-  return parts.every((part, index) => part === stored.parts[index]) ? undefined : { ...stored, parts };
+  const isDecided = (part: UIPart, index: number) => part !== stored.parts[index];
+  const first = parts.findIndex(isDecided);
+  if (first < 0) return undefined;
+  const isInLastStep = first > parts.findLastIndex(({ type }) => type === "step-start");
+  if (isInLastStep) return { ...stored, parts };
+  const others = parts.filter((part, index) => !isDecided(part, index));
+  return { ...stored, parts: [...others, { type: "step-start" }, ...parts.filter(isDecided)] };
 }
 
 function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | undefined): ToolPart {
