@@ -9,6 +9,7 @@ import {
 } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { ERROR_TEXT } from "./contained-stream.ts";
+import { type OnUnpaired, pairedModelMessages } from "./history.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "./options.ts";
 
 /** The default of `ToolLoopAgent`. */
@@ -19,12 +20,9 @@ export async function answerOf<UI extends UIMessage>(
   turn: Turn<UI>,
   options: ChatHandlerOptions<UI>,
   ui: Omit<RecorderOptions<UI>, "onStepEnd">,
-  onError: (error: unknown) => void,
+  { onError, onUnpaired }: { onError(error: unknown): void; onUnpaired: OnUnpaired },
 ): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
-  const reduced = options.reducer
-    ? { ...turn, modelMessages: await options.reducer.reduce(turn.modelMessages, { signal: turn.signal }) }
-    : turn;
-  const made = await modelAnswer(reduced, options);
+  const made = await modelAnswer(await reducedTurn(turn, options, onUnpaired), options);
   if (made instanceof ReadableStream) return made;
   const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
   const { redactToolErrors = textOf !== undefined } = stream;
@@ -56,6 +54,16 @@ export async function answerOf<UI extends UIMessage>(
       return echo;
     },
   });
+}
+
+async function reducedTurn<UI extends UIMessage>(
+  turn: Turn<UI>,
+  { reducer }: ChatHandlerOptions<UI>,
+  onUnpaired: OnUnpaired,
+): Promise<Turn<UI>> {
+  if (!reducer) return turn;
+  const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
+  return { ...turn, modelMessages: pairedModelMessages(reduced, onUnpaired) };
 }
 
 const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");

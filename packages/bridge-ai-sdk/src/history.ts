@@ -1,7 +1,14 @@
+import {
+  type ChatMessage,
+  chatHistoryTraits,
+  pairedHistory,
+  type UnpairedTool,
+  withoutBlanks,
+} from "@scrollback/store-core";
 import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
 import { withoutNulls } from "./null-fields.ts";
 import type { UIOptions } from "./options.ts";
-import { sendableMessages } from "./sendable-parts.ts";
+import { sendableParts } from "./sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 import { validated } from "./user-message.ts";
 
@@ -52,12 +59,34 @@ function dynamicPart(part: ToolPart): UIPart {
 /**
  * A history for the model, without the parts that providers refuse. Approval responses are kept only in the continued message: in
  * other messages they would be calls without a result.
+ *
+ * @param onUnpaired called with the calls and results that were left out of the model messages.
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],
   { tools }: UIOptions,
   continuedId: string | undefined,
+  onUnpaired: OnUnpaired,
 ): Promise<ModelMessage[]> {
-  const sendable = sendableMessages(messages, continuedId);
-  return await convertToModelMessages(sendable, { ...(tools && { tools }), ignoreIncompleteToolCalls: true });
+  const sendable = messages.map((message) =>
+    message.role === "assistant"
+      ? { ...message, parts: sendableParts(message.parts, message.id === continuedId) }
+      : message,
+  );
+  const converted = await convertToModelMessages(sendable, {
+    ...(tools && { tools }),
+    ignoreIncompleteToolCalls: true,
+  });
+  return pairedModelMessages(withoutBlanks(converted), onUnpaired);
+}
+
+/** Called with tool calls and results that are not sent to the model. */
+export type OnUnpaired = (unpaired: readonly UnpairedTool[]) => void;
+
+/** Model messages without calls that lack their result, and results that lack their call. */
+export function pairedModelMessages(given: readonly ModelMessage[], onUnpaired: OnUnpaired): ModelMessage[] {
+  const { messages, unpaired } = pairedHistory<ChatMessage>(given, chatHistoryTraits);
+  onUnpaired(unpaired);
+  // The parts that are left are the SDK's own.
+  return messages as ModelMessage[];
 }

@@ -3,7 +3,7 @@ import { CALLBACK_MS, callNow, callWithin, isString } from "@scrollback/store-co
 import type { UIMessage } from "ai";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";
-import { historyOf, modelMessagesOf } from "./history.ts";
+import { historyOf, modelMessagesOf, type OnUnpaired } from "./history.ts";
 import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
 import type { PostBody } from "./post-body.ts";
 import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
@@ -78,17 +78,22 @@ function firstPatch<UI extends UIMessage>(
   return request.kind === "submit" ? create?.(request.message) : undefined;
 }
 
+/** The options of {@link turnOf}. */
+export interface TurnOptions extends UIOptions, Pick<BeginTurnOptions, "callbackMs"> {
+  readonly onUnpaired: OnUnpaired;
+}
+
 /** The input of a model call. */
 export async function turnOf<UI extends UIMessage>(
   { run, stored, isContinuation }: BegunRun<UI>,
   owner: string,
   { rest }: PostBody,
-  { callbackMs = CALLBACK_MS, ...options }: UIOptions & Pick<BeginTurnOptions, "callbackMs">,
+  { callbackMs = CALLBACK_MS, onUnpaired, ...options }: TurnOptions,
 ): Promise<Turn<UI>> {
   const continuedId = isContinuation ? run.messageId : undefined;
   return await callWithin(callbackMs, "the validation of the history", async () => {
     const messages = await historyOf(stored, options);
-    const modelMessages = await modelMessagesOf(messages, options, continuedId);
+    const modelMessages = await modelMessagesOf(messages, options, continuedId, onUnpaired);
     const { chat, signal } = run;
     return { owner, chat, run, messages, modelMessages, signal, body: rest };
   });

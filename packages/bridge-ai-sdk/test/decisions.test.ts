@@ -81,7 +81,9 @@ test("approvals of one step that are given in several requests: each tool runs o
 
 test("a client tool that returns undefined has the result null", async () => {
   const model = scriptedModel();
-  const tools = { askUser: tool({ inputSchema: z.object({ question: z.string() }) }) };
+  const tools = {
+    askUser: tool({ inputSchema: z.object({ question: z.string() }), outputSchema: z.unknown() }),
+  };
   await using server = await serve({ model, tools });
   await server.post({ id: "c", message: user("q", "ask why") });
   const message = changed((await server.stored("c"))?.[1], (part) => ({

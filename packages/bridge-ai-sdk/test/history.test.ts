@@ -209,3 +209,34 @@ test("null in an optional field of a stored part counts as absent for the model"
     expect(prompt.split(`"toolCallId":"${id}"`)).toHaveLength(3);
   expect((await server.stored("c"))?.[1]?.parts).toEqual(parts);
 });
+
+test("a reducer that cuts a call from its result: the model gets neither, and onError hears of it once a chat", async () => {
+  const model = scriptedModel();
+  const found = message(call("output-available", { output: "found" }), { type: "text", text: "so" });
+  await using server = await serve({
+    model,
+    reducer: { reduce: async (messages) => messages.filter(({ role }) => role !== "assistant") },
+  });
+  for (const id of ["c", "d"]) {
+    await server.mine.create({ id, messages: [user("q"), found] });
+    for (const text of ["say one", "say two"]) await server.post({ id, message: user(text, text) });
+  }
+  for (const { prompt } of model.doStreamCalls)
+    expect(prompt.every(({ role }) => role === "user")).toBe(true);
+  expect(server.errors.map(String)).toEqual(
+    ["c", "d"].map((id) => expect.stringContaining(`the result 1 (thread ada/${id})`)),
+  );
+});
+
+test("messages of only data, and empty texts, are sent as a note or left out", async () => {
+  const model = scriptedModel();
+  await using server = await serve({ model, dataSchemas: { place: z.unknown() } });
+  const data = { ...user("q"), parts: [{ type: "data-place", data: 1 }] };
+  const empty = { ...message({ type: "step-start" }, { type: "text", text: " " }), id: "e" };
+  const messages = [data, answer("a1"), { ...user("q2"), parts: [] }, empty, user("q3", " ")] as UIMessage[];
+  await server.mine.create({ id: "c", messages });
+  expect((await server.post({ id: "c", message: user("q4", "say hello") })).status).toBe(200);
+  const note = { role: "user", content: [{ type: "text", text: "(a message without text)" }] };
+  const prompt = model.doStreamCalls[0]?.prompt;
+  expect(prompt).toMatchObject([note, { role: "assistant" }, note, note, { role: "user" }]);
+});

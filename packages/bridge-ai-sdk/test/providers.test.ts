@@ -143,28 +143,23 @@ test.each<[name: string, script: Script, sent: string[]]>([
 
 test("closeAnswer: the last step loses its item ids and the results of the provider's tools; other metadata stays", () => {
   const { closeAnswer } = uiMessages();
-  const openai = (fields: object) => ({ openai: { itemId: "id", ...fields } });
+  const answer = (...parts: object[]) => ({ id: "a", role: "assistant", parts }) as UIMessage;
+  const whole = { type: "text", text: "whole", providerMetadata: { openai: { itemId: "id" } } };
   const searched = {
     ...{ type: "tool-web_search", toolCallId: "ws_1", state: "output-available", input: {}, output: {} },
     providerExecuted: true,
   };
-  const parts = (isWhole: boolean) => [
-    { type: "step-start" },
-    { type: "text", text: "whole", providerMetadata: openai({}) },
-    { type: "step-start" },
-    { type: "reasoning", text: "r", providerMetadata: openai({ encrypted: "e" }) },
-    ...(isWhole ? [searched] : []),
-    { type: "text", text: "t", providerMetadata: { ...openai({}), other: { a: 1 } } },
-  ];
-  const answer = { id: "a", role: "assistant", parts: parts(true) } as UIMessage;
-  const closed = parts(false).with(3, {
-    type: "reasoning",
-    text: "r",
-    providerMetadata: { openai: { encrypted: "e" } },
+  const step = { type: "step-start" };
+  const reasoning = (openai: object) => ({ type: "reasoning", text: "r", providerMetadata: { openai } });
+  const text = (metadata: object) => ({
+    type: "text",
+    text: "t",
+    providerMetadata: { ...metadata, other: { a: 1 } },
   });
-  expect(closeAnswer(answer).parts).toEqual(
-    closed.with(4, { type: "text", text: "t", providerMetadata: { other: { a: 1 } } }),
+  const last = [reasoning({ itemId: "id", encrypted: "e" }), searched, text({ openai: { itemId: "id" } })];
+  expect(closeAnswer(answer(step, whole, step, ...last))).toEqual(
+    answer(step, whole, step, reasoning({ encrypted: "e" }), text({})),
   );
-  const anthropic = { ...answer, parts: [searched, { type: "text", text: "t" }] } as UIMessage;
-  expect(closeAnswer(anthropic)).toEqual(anthropic);
+  const unstored = answer(searched, { type: "text", text: "t" });
+  expect(closeAnswer(unstored)).toEqual(unstored);
 });

@@ -10,8 +10,8 @@ import {
   type ListSessionsResponse,
 } from "@google/adk";
 import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
-import { checkOptions, hasMethods } from "@scrollback/store-core";
-import { withAnswers } from "./answers.ts";
+import { checkOptions, hasMethods, reportUnpaired } from "@scrollback/store-core";
+import { pairedEvents } from "./answers.ts";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 
 const PAGE = 100;
@@ -61,25 +61,26 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   /** Creates a session. Fails with `CONFLICT` if the id exists. */
   override async createSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
     const { appName, userId, sessionId, state } = request;
-    return toAdk(await this.#sessions.createSession({ appName, userId, sessionId, state }));
+    return this.#toAdk(await this.#sessions.createSession({ appName, userId, sessionId, state }));
   }
 
   /**
    * Returns the session with the requested events, or undefined. `numRecentEvents: 0` returns no events. A tool call whose result
-   * was never stored is followed by a result that says so, because models refuse a history with an open call.
+   * was never stored is followed by a result that says so, and a result without its call is left out, because models refuse both. A
+   * warning of the process reports what was left out, once a session.
    */
   override async getSession(request: GetSessionRequest): Promise<GoogleAdkSession | undefined> {
     const { appName, userId, sessionId, config } = request;
     const { numRecentEvents, afterTimestamp } = config ?? {};
     const key = { appName, userId, sessionId, config: { numRecentEvents, afterTimestamp } };
     const session = await this.#sessions.getSession(key);
-    return session && toAdk(session);
+    return session && this.#toAdk(session);
   }
 
   /** Returns the session with this id, and creates it if it does not exist. Of several concurrent calls, one creates it. */
   override async getOrCreateSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
     const { appName, userId, sessionId, state } = request;
-    return toAdk(await this.#sessions.getOrCreateSession({ appName, userId, sessionId, state }));
+    return this.#toAdk(await this.#sessions.getOrCreateSession({ appName, userId, sessionId, state }));
   }
 
   /**
@@ -93,7 +94,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     let pageToken: string | undefined;
     do {
       const page = await this.#sessions.listSessions({ appName, userId, order, limit: PAGE, pageToken });
-      all.push(...page.sessions.map(toAdk));
+      all.push(...page.sessions.map((session) => this.#toAdk(session)));
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
     return pageOf(all, request);
@@ -143,6 +144,12 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     await this.flush();
   }
 
+  #toAdk({ events, ...session }: Session): GoogleAdkSession {
+    const { messages, unpaired } = pairedEvents(events.map(toAdkEvent));
+    reportUnpaired(this.#sessions, `${session.appName}/${session.userId}/${session.id}`, unpaired, undefined);
+    return { ...session, events: messages };
+  }
+
   /** The session at the revision of the object; at the current revision if the object has none. */
   async #placeOf(session: AdkSession & { revision?: unknown }): Promise<Session> {
     const { id, appName, userId, lastUpdateTime, revision } = session;
@@ -157,10 +164,6 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     // Any revision works for a missing session: the append reports it.
     return { ...place, revision: newest?.revision ?? "none:0:none" };
   }
-}
-
-function toAdk({ events, ...session }: Session): GoogleAdkSession {
-  return { ...session, events: withAnswers(events.map(toAdkEvent)) };
 }
 
 /** The response in the form of ADK's own services. */

@@ -1,6 +1,6 @@
-import { BaseSessionService, State } from "@google/adk";
+import { BaseSessionService, createEvent, type Event, State } from "@google/adk";
 import { createMemoryStores } from "@scrollback/store-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { GoogleAdkSessionService } from "../src/index.ts";
 import { declareServiceTests, setting } from "./service-tests.ts";
@@ -74,4 +74,33 @@ test("stores that trim and unknown options are refused", () => {
   const make = (options: object) => () => new GoogleAdkSessionService(options as never);
   expect(make({ stores: createMemoryStores({ maxMessages: 5 }) })).toThrow(/maxMessages/);
   expect(make({ stores: createMemoryStores(), ttl: 5 })).toThrow(/unknown option "ttl"/);
+});
+
+test("the newest events begin with no result whose call is older; a warning says so once", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const { service } = open();
+  const session = await service.createSession(key);
+  type Parts = NonNullable<NonNullable<Event["content"]>["parts"]>;
+  const event = (author: string, ...parts: Parts) =>
+    createEvent({ author, content: { role: author, parts } });
+  const call = (id: string) => ({ functionCall: { id, name: "look", args: {} } });
+  const result = (id: string) => ({ functionResponse: { id, name: "look", response: {} } });
+  const events = [
+    event("guide", call("a")),
+    event("guide", call("b"), call("c")),
+    event("guide", result("a")),
+    event("guide", result("c"), result("b")),
+    event("user", result("a")),
+    event("guide", { text: "Fine." }),
+  ];
+  for (const one of events) await service.appendEvent({ session, event: one });
+  const partsOf = async (numRecentEvents: number) => {
+    const read = await service.getSession({ ...key, config: { numRecentEvents } });
+    return read?.events.map(({ content }) => content?.parts);
+  };
+  expect(await partsOf(3)).toEqual([[{ text: "Fine." }]]);
+  expect(await partsOf(5)).toEqual([[call("b"), call("c")], [result("c"), result("b")], [{ text: "Fine." }]]);
+  expect((await service.getSession(key))?.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  expect(warn).toHaveBeenCalledTimes(1);
+  vi.restoreAllMocks();
 });

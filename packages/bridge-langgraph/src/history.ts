@@ -12,16 +12,18 @@ import {
 } from "@langchain/core/messages";
 import { envelope, nameOf, valueOf as valueOfEnvelope } from "@scrollback/collections";
 import {
-  type ChatMessage,
   chatMessageTraits,
   checkOptions,
   hasMethods,
   invalid,
   isId,
   type MessageStore,
+  pairedHistory,
+  reportUnpaired,
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { roleOf, storedHistoryTraits } from "./stored-history.ts";
 import { toStoredMessage } from "./stored-message.ts";
 
 /** Options of {@link ScrollbackChatMessageHistory}. */
@@ -43,6 +45,7 @@ export interface ScrollbackChatMessageHistoryOptions {
 export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   lc_namespace = ["scrollback", "langchain"];
   readonly #store: MessageStore;
+  readonly #stores: ScrollbackChatMessageHistoryOptions["stores"];
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackChatMessageHistoryOptions) {
@@ -52,6 +55,7 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
     const { stores, sessionId } = options;
     if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
     if (sessionId === undefined) invalid(`${owner}: sessionId must be given`);
+    this.#stores = stores;
     this.#store = stores.withTraits(chatMessageTraits).open(`langchain:${nameOf(sessionId)}`);
   }
 
@@ -60,11 +64,17 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
     return this.#store.threadId;
   }
 
-  /** Returns all messages, oldest first. */
+  /**
+   * Returns all messages, oldest first. Leaves out what models refuse: a tool's result without its call that another message
+   * follows, and a call without its result that a human message follows. A warning of the process reports this once a conversation.
+   */
   override async getMessages(): Promise<BaseMessage[]> {
-    const stored = (await this.#store.listMessages()).map((message) =>
-      valueOfEnvelope<StoredMessage>(message),
-    );
+    const all = (await this.#store.listMessages()).map((message) => valueOfEnvelope<StoredMessage>(message));
+    // Results at the end are read as they were added: their turn is not over.
+    const end = all.findLastIndex(({ type }) => type !== "tool") + 1;
+    const { messages, unpaired } = pairedHistory(all.slice(0, end), storedHistoryTraits);
+    reportUnpaired(this.#stores, this.threadId, unpaired, undefined);
+    const stored = [...messages, ...all.slice(end)];
     try {
       return mapStoredMessagesToChatMessages(stored);
     } catch (cause) {
@@ -97,11 +107,4 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   override async clear(): Promise<void> {
     await this.#store.clear();
   }
-}
-
-/** The role for trimming: a turn begins with a human message, and a tool message stays with the preceding message. */
-function roleOf(type: string): ChatMessage["role"] {
-  if (type === "human") return "user";
-  if (type === "system" || type === "developer") return "system";
-  return type === "tool" || type === "function" ? "tool" : "assistant";
 }

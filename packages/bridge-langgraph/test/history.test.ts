@@ -11,7 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackChatMessageHistory } from "../src/history.ts";
 import { threadIds } from "./checkpoints.ts";
@@ -119,4 +119,32 @@ test("invalid options are refused", () => {
       expect.objectContaining({ code: "INVALID_ARGUMENT" }),
     );
   }
+});
+
+test("a history for a model has no result without its call and no call without its result; a warning says so once", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const stores = createMemoryStores();
+  const call = (id: string) => ({ name: "tram", args: {}, id, type: "tool_call" as const });
+  const result = (id: string) => new ToolMessage({ content: id, tool_call_id: id });
+  const uses = (...ids: string[]) => ids.map((id) => ({ type: "tool_use", id, name: "tram", input: {} }));
+  for (let round = 0; round < 2; round++) {
+    const history = new ScrollbackChatMessageHistory({ stores, sessionId: "s" });
+    if (round === 0)
+      await history.addMessages([
+        ...[result("trimmed"), new HumanMessage("1")],
+        new AIMessage({
+          content: [{ type: "text", text: "see" }, ...uses("a", "lost")],
+          tool_calls: [call("a"), call("lost")],
+        }),
+        ...[result("a"), new HumanMessage("2"), new AIMessage({ content: "", tool_calls: [call("b")] })],
+        ...[new HumanMessage("3"), new AIMessage({ content: "", tool_calls: [call("open")] })],
+      ]);
+    const read = await history.getMessages();
+    expect(read.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human", "human", "ai"]);
+    expect(read[1]).toMatchObject({ tool_calls: [{ id: "a" }] });
+    expect(read[1]?.content).toEqual([{ type: "text", text: "see" }, ...uses("a")]);
+    expect(read[5]).toMatchObject({ tool_calls: [{ id: "open" }] });
+  }
+  expect(warn).toHaveBeenCalledTimes(1);
+  vi.restoreAllMocks();
 });

@@ -150,6 +150,6 @@ export class ScrollbackCompactionSession
 
   async #read(): Promise<{ items: AgentInputItem[]; revision: Revision | null }> {
     const { entries, revision } = await this.#items.read();
-    return { items: entries.map(({ message }) => message), revision };
+    return { items: this.paired(entries.map(({ message }) => message)), revision };
   }
 }

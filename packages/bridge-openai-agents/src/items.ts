@@ -3,6 +3,7 @@ import { nameOf } from "@scrollback/collections";
 import {
   type Check,
   checkOptions,
+  type HistoryTraits,
   hasMethods,
   invalid,
   isId,
@@ -39,6 +40,16 @@ export const itemTraits: MessageTraits<AgentInputItem> = {
   isCompaction: (item) => typeOf(item) === "compaction",
   check: (item) =>
     typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",
+};
+
+/** The properties of items for a history that a model receives. */
+export const itemHistoryTraits: HistoryTraits<AgentInputItem> = {
+  ...itemTraits,
+  // A hosted shell has its result at OpenAI.
+  toolCalls: (item) => (typeOf(item) === "shell_call" ? [] : itemTraits.toolCalls(item)),
+  toolResults: (item) => (typeOf(item) === "shell_call_output" ? [] : itemTraits.toolResults(item)),
+  without: () => undefined,
+  isReasoning: (item) => typeOf(item) === "reasoning",
 };
 
 /** The checks of a session's options. */

@@ -13,11 +13,13 @@ import {
   invalid,
   isObject,
   type MessageStore,
+  pairedHistory,
+  reportUnpaired,
   retryOnConflict,
   type StoreFactory,
   storedCopy,
 } from "@scrollback/store-core";
-import { itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
+import { itemHistoryTraits, itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";
 
@@ -38,6 +40,8 @@ export class ScrollbackSession
   readonly sessionId: string;
   readonly #stores: StoreFactory<AgentInputItem>;
   readonly #items: MessageStore<AgentInputItem>;
+  /** Remembers what was reported, for all its sessions. */
+  readonly #given: ScrollbackSessionOptions["stores"];
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackSessionOptions) {
@@ -45,6 +49,7 @@ export class ScrollbackSession
     this.sessionId = sessionId;
     this.#stores = itemStores("ScrollbackSession", { ...options, sessionId: this.sessionId });
     this.#items = this.#stores.open(threadOf(this.sessionId));
+    this.#given = options.stores;
   }
 
   /** The id of the thread with the items. `stores.deleteThread(session.threadId)` deletes all data of the session. */
@@ -57,16 +62,24 @@ export class ScrollbackSession
   }
 
   /**
-   * Returns all items, or at most `limit`, oldest first: those that trimming to `maxMessages: limit` would keep, so that a result is
-   * never without its call. Returns an empty list for a limit of 0 or less.
+   * Returns all items, or at most `limit`, oldest first: those that trimming to `maxMessages: limit` would keep. Returns an empty list
+   * for a limit of 0 or less. Leaves out what OpenAI refuses: a tool's result without its call, and a call without its result that a
+   * user's message follows. A warning of the process reports this once a session.
    */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
-    if (limit === undefined) return await this.#items.listMessages();
+    if (limit === undefined) return this.paired(await this.#items.listMessages());
     if (!Number.isInteger(limit)) invalid("getItems: limit must be an integer");
     if (limit <= 0) return await this.#items.listMessages({ limit: 0 });
     const { maxMessages = limit } = this.#stores.settings;
     const newest = this.#stores.open(this.threadId, { maxMessages: Math.min(limit, maxMessages) });
-    return await newest.listMessages({ limit });
+    return this.paired(await newest.listMessages({ limit }));
+  }
+
+  /** The items that OpenAI accepts. */
+  protected paired(items: AgentInputItem[]): AgentInputItem[] {
+    const { messages, unpaired } = pairedHistory(items, itemHistoryTraits);
+    reportUnpaired(this.#given, this.threadId, unpaired, undefined);
+    return messages;
   }
 
   /** Appends the items contiguously, all or none. */

@@ -1,7 +1,7 @@
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSession } from "../src/index.ts";
 import { assistant, call, result, user } from "./items.ts";
@@ -147,13 +147,13 @@ test("a change of a function call rewrites no earlier item, and doubles none if 
   const codec = {
     encode: (value: unknown) => JSON.stringify(value),
     decode: (text: string | Uint8Array) => {
-      if (isCorrupt && text === JSON.stringify(user("corrupt"))) throw new Error("corrupt");
+      if (isCorrupt && text === JSON.stringify(assistant("corrupt"))) throw new Error("corrupt");
       return JSON.parse(String(text));
     },
   };
   const stores = createStores(driver, { codec, onCorruptRecord: () => undefined });
   const session = new ScrollbackSession({ stores });
-  await session.addItems([user("1"), call("1"), user("corrupt"), call("2"), user("2")]);
+  await session.addItems([user("1"), call("1"), assistant("corrupt"), call("2"), assistant("2")]);
   isCorrupt = true;
   const mutation = { type: "replace_function_call" as const, callId: "2", replacement: call("2", "x") };
   await session.applyHistoryMutations({ mutations: [mutation] });
@@ -163,9 +163,9 @@ test("a change of a function call rewrites no earlier item, and doubles none if 
   expect(await session.getItems()).toEqual([
     user("1"),
     call("1"),
-    user("corrupt"),
+    assistant("corrupt"),
     call("2", "x"),
-    user("2"),
+    assistant("2"),
   ]);
 });
 
@@ -173,17 +173,37 @@ test("a change of a function call keeps items that others add meanwhile", async 
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const session = new ScrollbackSession({ stores, sessionId: "s" });
-  await session.addItems([call("1"), user("1")]);
+  await session.addItems([call("1"), assistant("1")]);
   const read = driver.read.bind(driver);
   driver.read = async (request) => {
     driver.read = read;
     const view = await read(request);
-    await new ScrollbackSession({ stores, sessionId: "s" }).addItems([user("2")]);
+    await new ScrollbackSession({ stores, sessionId: "s" }).addItems([assistant("2")]);
     return view;
   };
   const mutation = { type: "replace_function_call" as const, callId: "1", replacement: call("1", "x") };
   await session.applyHistoryMutations({ mutations: [mutation] });
-  expect(await session.getItems()).toEqual([call("1", "x"), user("1"), user("2")]);
+  expect(await session.getItems()).toEqual([call("1", "x"), assistant("1"), assistant("2")]);
+});
+
+test("a history for a model has no result without its call and no call without its result; a warning says so once", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const stores = createMemoryStores();
+  const reasoning = (id: string) => ({ type: "reasoning" as const, id, content: [] });
+  const open = [reasoning("r3"), call("open")];
+  const given = [
+    ...[result("trimmed"), user("1"), reasoning("r1"), call("a"), call("b"), result("a"), assistant("x")],
+    ...[result("b"), reasoning("r2"), call("lost"), user("2"), ...open],
+  ];
+  const kept = [user("1"), reasoning("r1"), call("a"), call("b"), result("a"), assistant("x"), result("b")];
+  for (let round = 0; round < 2; round++) {
+    const session = new ScrollbackSession({ stores, sessionId: "s" });
+    if (round === 0) await session.addItems(given);
+    expect(await session.getItems()).toEqual([...kept, user("2"), ...open]);
+    expect(await stores.open(session.threadId).listMessages()).toEqual(given);
+  }
+  expect(warn).toHaveBeenCalledTimes(1);
+  vi.restoreAllMocks();
 });
 
 test("a chat takes a read and one or two commits per run", async () => {

@@ -1,4 +1,12 @@
-import { type ChatMessage, hasMethods, invalid, type Part } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  chatHistoryTraits,
+  hasMethods,
+  invalid,
+  type Part,
+  pairedHistory,
+  reportUnpaired,
+} from "@scrollback/store-core";
 import type { LanguageModelMiddleware } from "ai";
 import { type ChatReducer, checkMessages } from "./reducer.ts";
 
@@ -8,7 +16,8 @@ type PromptMessage = Prompt[number];
 /**
  * A middleware for the AI SDK's `wrapLanguageModel`. Each call to the model, generating or streaming, receives the reduced
  * history, also within a tool loop. The caller's and the stored history stay whole. The call's abort signal reaches the
- * reducer, and an error of the reducer fails the call.
+ * reducer, and an error of the reducer fails the call. A tool call without its result, or a result without its call, is left out;
+ * a warning of the process reports the first.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid reducer.
  * @example
@@ -27,11 +36,13 @@ export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddlewar
       const { prompt, abortSignal } = params;
       const reduced = await reducer.reduce(prompt, abortSignal && { signal: abortSignal });
       checkMessages("reducingMiddleware: what reducer.reduce returned", reduced);
+      const { messages, unpaired } = pairedHistory(reduced, chatHistoryTraits);
+      reportUnpaired(reducer, "", unpaired, undefined);
       const given = new Set<unknown>(prompt);
       const isGiven = (message: unknown): message is PromptMessage => given.has(message);
       return {
         ...params,
-        prompt: reduced.map((message) => (isGiven(message) ? message : toPromptMessage(message))),
+        prompt: messages.map((message) => (isGiven(message) ? message : toPromptMessage(message))),
       };
     },
   };

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type Change,
   type ChatMessage,
+  chatHistoryTraits,
+  chatMessageTraits,
   checkOptions,
   type ExpireOptions,
   hasMethods,
@@ -11,8 +13,10 @@ import {
   isOneOf,
   isSignal,
   type MessageStore,
+  pairedHistory,
   type ReadOptions,
   type Revision,
+  reportUnpaired,
   retryOnConflict,
   type StoreState,
   type ThreadPage,
@@ -27,7 +31,7 @@ export interface ReducedStoreOptions {
   when: "beforeList" | "afterAdd";
   /**
    * Receives the error when reducing fails after a write, which stays. If this function throws, the write's call rejects
-   * with its error. Default: a process warning with the error as its `cause`.
+   * with its error. Also receives, once a thread, what `listMessages` leaves out. Default: a process warning.
    */
   onError?: (error: unknown) => void;
 }
@@ -57,6 +61,8 @@ const listChecks = { limit: isCount, signal: isSignal };
  *   the revision of the last commit. When reducing fails or is aborted, the write stays and its revision is returned,
  *   because callers retry a rejected write; the error goes to `onError`.
  *
+ * `listMessages` leaves out a tool call without its result and a result without its call, which models refuse.
+ *
  * All other methods, including `read` and disposal, go to `store` unchanged.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid store or reducer, or a wrong or unknown option.
@@ -82,12 +88,14 @@ class ReducedStore<M> implements MessageStore<M> {
   readonly #reducer: ChatReducer<M>;
   readonly #when: ReducedStoreOptions["when"];
   readonly #onError: (error: unknown) => void;
+  readonly #onUnpaired: ReducedStoreOptions["onError"];
 
   constructor(store: MessageStore<M>, reducer: ChatReducer<M>, options: ReducedStoreOptions) {
     this.#store = store;
     this.#reducer = reducer;
     this.#when = options.when;
     this.#onError = options.onError ?? warn;
+    this.#onUnpaired = options.onError;
   }
 
   get threadId(): string {
@@ -110,11 +118,20 @@ class ReducedStore<M> implements MessageStore<M> {
   }
 
   async listMessages(options: { limit?: number; signal?: AbortSignal } = {}): Promise<M[]> {
-    if (this.#when !== "beforeList") return await this.#store.listMessages(options);
+    if (this.#when !== "beforeList") return this.#paired(await this.#store.listMessages(options));
     checkOptions("listMessages", options, listChecks);
     const { limit = Number.POSITIVE_INFINITY, signal } = options;
     const { messages } = await this.#reduce(signal);
-    return messages.slice(Math.max(0, messages.length - limit));
+    return this.#paired(messages.slice(Math.max(0, messages.length - limit)));
+  }
+
+  /** The history for a model. Messages of other types are unchanged. */
+  #paired(messages: M[]): M[] {
+    const isChat = messages.every((message) => chatMessageTraits.check?.(message) === undefined);
+    if (!isChat) return messages;
+    const paired = pairedHistory(messages as ChatMessage[], chatHistoryTraits);
+    reportUnpaired(this.#store, this.threadId, paired.unpaired, this.#onUnpaired);
+    return paired.messages as M[];
   }
 
   async read(options?: ReadOptions): Promise<ThreadPage<M>> {

@@ -10,7 +10,7 @@ import {
   wrapLanguageModel,
 } from "ai";
 import type { MockLanguageModelV4 } from "ai/test";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   type ChatReducer,
   MessageCountingReducer,
@@ -212,4 +212,25 @@ test("aborts a reduction in progress with the call", async () => {
   controller.abort();
   expect(await failed).toMatchObject({ code: "ABORTED" });
   expect(model.doGenerateCalls).toEqual([]);
+});
+
+test("the model gets no tool result whose call a reducer has cut off; a warning says so once", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const model = saying(callsTool("a"), callsTool("b"), "done");
+  const reducer: ChatReducer = {
+    reduce: async (messages) => [...messages.slice(0, 1), ...messages.slice(2)],
+  };
+  await generateText({
+    model: wrapped(model, reducer),
+    messages: chat.slice(0, 1),
+    tools,
+    stopWhen: isStepCount(5),
+  });
+  expect(model.doGenerateCalls.map(({ prompt }) => prompt.map(({ role }) => role))).toEqual([
+    ["user"],
+    ["user"],
+    ["user", "assistant", "tool"],
+  ]);
+  expect(warn.mock.calls.filter(([text]) => String(text).includes("the result a"))).toHaveLength(1);
+  vi.restoreAllMocks();
 });

@@ -106,3 +106,26 @@ test("a store of another message type accepts a reducer of that type", async () 
   ]);
   expect(await store.listMessages()).toEqual([{ from: "bot", text: "2" }]);
 });
+
+test.each(["beforeList", "afterAdd"] as const)(
+  "listMessages (%s) gives no tool result without its call, and reports it once",
+  async (when) => {
+    const errors: unknown[] = [];
+    const store = createMemoryStores().open("t");
+    const call = { type: "tool-call" as const, toolCallId: "a", toolName: "look", input: {} };
+    const result = (toolCallId: string) => ({
+      role: "tool" as const,
+      content: [{ type: "tool-result" as const, toolCallId, toolName: "look", output: 1 }],
+    });
+    const kept = [user("1"), { role: "assistant" as const, content: [call] }, result("a")];
+    const all: ChatReducer = { reduce: async (messages) => [...messages] };
+    const reduced = withReducer(store, all, { when, onError: (error) => void errors.push(error) });
+    await reduced.addMessages([result("cut"), ...kept]);
+    for (let round = 0; round < 2; round++) expect(await reduced.listMessages()).toEqual(kept);
+    expect(await reduced.listMessages({ limit: 1 })).toEqual([]);
+    expect(await store.listMessages()).toHaveLength(4);
+    expect(errors).toMatchObject([
+      { code: "INVALID_STATE", message: expect.stringContaining("the result cut (thread t)") },
+    ]);
+  },
+);

@@ -15,6 +15,7 @@ export {
   isString,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
+export { withoutBlanks } from "./blank-messages.ts";
 export { CALLBACK_MS, type CallbackHandling, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
@@ -61,6 +62,16 @@ export {
   urlOfFile,
 } from "./file-source.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
+export {
+  chatHistoryTraits,
+  type HistoryTraits,
+  keepsReasoning,
+  type PairedHistory,
+  pairedHistory,
+  type ReasoningPlace,
+  reportUnpaired,
+  type UnpairedTool,
+} from "./history.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";

@@ -1,7 +1,17 @@
 // Exceeds 300 lines because all steps of a run share its state: what was read, what was sent and what is stored.
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { type ChatMessage, invalid, type Revision, StoreError, untilAborted } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  chatHistoryTraits,
+  invalid,
+  pairedHistory,
+  type Revision,
+  reportUnpaired,
+  StoreError,
+  untilAborted,
+  withoutBlanks,
+} from "@scrollback/store-core";
 import {
   type FinishReason,
   isStepCount,
@@ -136,7 +146,7 @@ export class Run {
     if (answer) return this.#repeat(answer);
     await this.#invocations.ask(input);
     const seen = agent.reducer && conversation && earlier.length > 0 ? await this.#reduce(earlier) : earlier;
-    const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open]);
+    const messages = toModelMessages(this.#sendable([...seen, ...this.#invocations.messages, ...open]));
     if (messages.length === 0) invalid("input: must hold a message; the conversation is empty");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
     const { tools } = this.#invocations;
@@ -162,6 +172,17 @@ export class Run {
           this.#noteStep(stepNumber + 1, [...this.#responses, ...response.messages]);
       },
     };
+  }
+
+  /** The history, without what models refuse. What a provider keeps itself may have the calls of new results. */
+  #sendable(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+    const { agent, conversation } = this.#request;
+    if (this.#isKeptByService) return messages;
+    const paired = pairedHistory(messages, chatHistoryTraits);
+    reportUnpaired(agent, conversation?.id ?? "", paired.unpaired, (error) =>
+      agent.onError(error, { source: "history" }),
+    );
+    return withoutBlanks(paired.messages);
   }
 
   #repeat(answer: readonly ChatMessage[]): ModelCall {

@@ -1,0 +1,172 @@
+import { LRUCache } from "lru-cache";
+import { reporter } from "./callbacks.ts";
+import { StoreError } from "./errors.ts";
+import { type ChatMessage, chatMessageTraits, type MessageTraits, type Part } from "./message.ts";
+
+/** A tool call without its result, or a result without its call. */
+export interface UnpairedTool {
+  readonly kind: "call" | "result";
+  readonly toolCallId: string;
+}
+
+/** What {@link pairedHistory} needs to know of a message, in addition to its role, calls and results. */
+export interface HistoryTraits<M> extends Pick<MessageTraits<M>, "role" | "toolCalls" | "toolResults"> {
+  /** Returns a message without some of its calls and results; undefined if nothing else is in it. */
+  without(message: M, calls: ReadonlySet<string>, results: ReadonlySet<string>): M | undefined;
+  /** Whether a message contains only reasoning. Reasoning belongs to the message after it. */
+  isReasoning(message: M): boolean;
+}
+
+/** A history for a model, and what was left out of it. */
+export interface PairedHistory<M> {
+  readonly messages: M[];
+  readonly unpaired: readonly UnpairedTool[];
+}
+
+/**
+ * Leaves out of a history the tool calls and results that providers refuse: a result without a call of its id before it, and a call
+ * without a result that a user's message follows. Reasoning that belongs to such a call goes too. Calls that are still open at the
+ * end are kept, because their results may follow. The kept messages are the same objects, unless a part of them is left out.
+ */
+export function pairedHistory<M>(messages: readonly M[], traits: HistoryTraits<M>): PairedHistory<M> {
+  const unpaired: UnpairedTool[] = [];
+  const dropped = messages.map(() => ({ calls: new Set<string>(), results: new Set<string>() }));
+  const known = new Set<string>();
+  /** The calls without a result so far. `isOver`: a user's message follows. */
+  const open = new Map<string, { readonly index: number; isOver: boolean }>();
+  const dropCall = (toolCallId: string, { index }: { readonly index: number }) => {
+    dropped[index]?.calls.add(toolCallId);
+    unpaired.push({ kind: "call", toolCallId });
+  };
+  for (const [index, message] of messages.entries()) {
+    const results = traits.toolResults(message);
+    if (traits.role(message) === "user" && results.length === 0)
+      for (const call of open.values()) call.isOver = true;
+    for (const id of traits.toolCalls(message)) {
+      const earlier = open.get(id);
+      if (earlier && earlier.index !== index) dropCall(id, earlier);
+      known.add(id);
+      open.set(id, { index, isOver: false });
+    }
+    for (const id of results) {
+      if (open.delete(id) || known.has(id)) continue;
+      dropped[index]?.results.add(id);
+      unpaired.push({ kind: "result", toolCallId: id });
+    }
+  }
+  for (const [id, call] of open) if (call.isOver) dropCall(id, call);
+  if (unpaired.length === 0) return { messages: [...messages], unpaired };
+  const kept = messages.map((message, index) => {
+    const { calls, results } = dropped[index] ?? { calls: new Set(), results: new Set() };
+    return calls.size + results.size === 0 ? message : traits.without(message, calls, results);
+  });
+  const isKept = keepsReasoning(messages, (message, index) => {
+    if (traits.role(message) !== "assistant") return "end";
+    if (traits.isReasoning(message)) return "reasoning";
+    return kept[index] === undefined ? "dropped" : "content";
+  });
+  return {
+    messages: kept.filter((message, index): message is M => message !== undefined && isKept[index] === true),
+    unpaired,
+  };
+}
+
+/** The place of an item in a list with reasoning. */
+export type ReasoningPlace = "reasoning" | "dropped" | "content" | "end" | "other";
+
+/**
+ * Finds, for each item of a list, whether it may stay after some items were dropped: reasoning may not, if the item that it belongs
+ * to was dropped, and the next item is not content. `end` ends a step: reasoning right before it may not stay either.
+ */
+export function keepsReasoning<T>(
+  items: readonly T[],
+  placeOf: (item: T, index: number) => ReasoningPlace,
+): boolean[] {
+  const keeps = items.map(() => true);
+  let waiting: number[] = [];
+  let isCut = false;
+  const release = (isKept: boolean) => {
+    if (!isKept) for (const index of waiting) keeps[index] = false;
+    waiting = [];
+    isCut = false;
+  };
+  for (const [index, item] of items.entries()) {
+    const place = placeOf(item, index);
+    if (place === "other") continue;
+    if (place === "reasoning") {
+      if (isCut) release(false);
+      waiting.push(index);
+    } else if (place === "dropped") {
+      keeps[index] = false;
+      isCut = waiting.length > 0;
+    } else release(place === "content");
+  }
+  release(!isCut);
+  return keeps;
+}
+
+/** For histories of `ChatMessage`s, and so for the AI SDK's `ModelMessage`s. */
+export const chatHistoryTraits: HistoryTraits<ChatMessage> = Object.freeze({
+  role: chatMessageTraits.role,
+  toolCalls: chatMessageTraits.toolCalls,
+  toolResults: chatMessageTraits.toolResults,
+  without(message: ChatMessage, calls: ReadonlySet<string>, results: ReadonlySet<string>) {
+    if (typeof message.content === "string") return undefined;
+    const approvals = new Set(
+      message.content.flatMap((part) =>
+        part.type === "tool-approval-request" && calls.has(part.toolCallId) ? part.approvalId : [],
+      ),
+    );
+    const isDropped = (part: Part) => {
+      if (part.type === "tool-call" || part.type === "tool-approval-request")
+        return calls.has(part.toolCallId);
+      if (part.type === "tool-approval-response") return approvals.has(part.approvalId);
+      return part.type === "tool-result" && results.has(part.toolCallId);
+    };
+    const keeps = keepsReasoning(message.content, (part) => {
+      if (isDropped(part)) return "dropped";
+      return isReasoningPart(part) ? "reasoning" : "content";
+    });
+    const content = message.content.filter((_, index) => keeps[index]);
+    return content.some((part) => !isReasoningPart(part)) ? { ...message, content } : undefined;
+  },
+  isReasoning: ({ role, content }: ChatMessage) =>
+    role === "assistant" &&
+    typeof content !== "string" &&
+    content.length > 0 &&
+    content.every(isReasoningPart),
+});
+
+function isReasoningPart({ type }: Part): boolean {
+  return type === "reasoning" || type === "reasoning-file";
+}
+
+/** The number of threads whose reports are remembered, of each scope. */
+const REPORTED_THREADS = 1_000;
+const reported = new WeakMap<object, LRUCache<string, true>>();
+
+/**
+ * Reports once a thread what {@link pairedHistory} left out: as a StoreError `INVALID_STATE` for `onError`, or as a warning of the
+ * process.
+ *
+ * @param scope the object that remembers the reported threads, such as a store factory.
+ * @param threadId empty for a history without a thread, which is reported once a scope.
+ */
+export function reportUnpaired(
+  scope: object,
+  threadId: string,
+  unpaired: readonly UnpairedTool[],
+  onError: ((error: unknown) => unknown) | undefined,
+): void {
+  if (unpaired.length === 0) return;
+  const threads = reported.get(scope) ?? new LRUCache<string, true>({ max: REPORTED_THREADS });
+  reported.set(scope, threads);
+  if (threads.has(threadId)) return;
+  threads.set(threadId, true);
+  const list = unpaired.map(({ kind, toolCallId }) => `the ${kind} ${toolCallId}`).join(", ");
+  const problem = `history: a tool call without its result, or a result without its call, was left out for the model: ${list}`;
+  const place = threadId === "" ? "" : ` (thread ${threadId})`;
+  const error = new StoreError("INVALID_STATE", `${problem}${place}`);
+  if (onError) reporter(onError)(error);
+  else process.emitWarning(error.message, { type: "ScrollbackWarning" });
+}
