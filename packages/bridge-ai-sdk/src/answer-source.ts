@@ -1,4 +1,4 @@
-import { type Check, callNow } from "@scrollback/store-core";
+import { type Check, callNow, type ReportTarget } from "@scrollback/store-core";
 import {
   type InferUIMessageChunk,
   stepCountIs,
@@ -9,20 +9,25 @@ import {
 } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { ERROR_TEXT } from "./contained-stream.ts";
-import { type OnUnpaired, pairedModelMessages } from "./history.ts";
+import { pairedModelMessages } from "./history.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "./options.ts";
 
 /** The default of `ToolLoopAgent`. */
 const MAX_STEPS = 20;
+
+interface AnswerTarget extends ReportTarget {
+  onError(error: unknown): void;
+}
 
 /** Calls the model, the agent or the function of a handler. */
 export async function answerOf<UI extends UIMessage>(
   turn: Turn<UI>,
   options: ChatHandlerOptions<UI>,
   ui: Omit<RecorderOptions<UI>, "onStepEnd">,
-  { onError, onUnpaired }: { onError(error: unknown): void; onUnpaired: OnUnpaired },
+  target: AnswerTarget,
 ): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
-  const made = await modelAnswer(await reducedTurn(turn, options, onUnpaired), options);
+  const { onError } = target;
+  const made = await modelAnswer(await reducedTurn(turn, options, target), options);
   if (made instanceof ReadableStream) return made;
   const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
   const { redactToolErrors = textOf !== undefined } = stream;
@@ -59,11 +64,11 @@ export async function answerOf<UI extends UIMessage>(
 async function reducedTurn<UI extends UIMessage>(
   turn: Turn<UI>,
   { reducer }: ChatHandlerOptions<UI>,
-  onUnpaired: OnUnpaired,
+  target: ReportTarget,
 ): Promise<Turn<UI>> {
   if (!reducer) return turn;
   const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
-  return { ...turn, modelMessages: pairedModelMessages(reduced, onUnpaired) };
+  return { ...turn, modelMessages: pairedModelMessages(reduced, target) };
 }
 
 const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");

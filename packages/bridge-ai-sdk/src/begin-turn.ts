@@ -1,13 +1,5 @@
 import type { OwnedChats } from "@scrollback/chats";
-import {
-  checkOptions,
-  hasMethods,
-  invalid,
-  isFunction,
-  reporter,
-  reportUnpaired,
-  type UnpairedTool,
-} from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isFunction, reporter } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { beginChecks } from "./handler-checks.ts";
@@ -56,13 +48,9 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
   const onError = reporter(given);
   const post = parsePostBody(body);
   const begun = await beginRun(post, { ...begin, chats, onError });
-  const turnOptions = {
-    ...begin,
-    onUnpaired: (unpaired: readonly UnpairedTool[]) =>
-      // The chats of an owner are made for each request.
-      reportUnpaired(beginTurn, `${chats.ownerId}/${begun.run.chat.id}`, unpaired, onError),
-  };
-  const turn = await turnOf(begun, chats.ownerId, post, turnOptions).catch(async (error) => {
+  // The chats of an owner are made for each request, so they cannot remember what was reported.
+  const target = { scope: beginTurn, threadId: `${chats.ownerId}/${begun.run.chat.id}`, onError };
+  const turn = await turnOf(begun, chats.ownerId, post, { ...begin, target }).catch(async (error) => {
     await begun.run.end({ status: "failed" });
     throw error;
   });

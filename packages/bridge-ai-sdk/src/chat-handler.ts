@@ -1,5 +1,5 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { CALLBACK_MS, reporter, reportUnpaired, StoreError, type UnpairedTool } from "@scrollback/store-core";
+import { CALLBACK_MS, reporter, StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { answerOf, toolsOf } from "./answer-source.ts";
@@ -107,13 +107,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const recorder = recorderOf(begun, onError);
     let titled: Promise<void> | undefined;
     const source = lazyStream(async () => {
-      const onUnpaired = (unpaired: readonly UnpairedTool[]) =>
-        reportUnpaired(chats, `${mine.ownerId}/${chatId}`, unpaired, onError);
-      const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs, onUnpaired });
+      const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
+      const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs, target });
       titled = giveTitle(mine, turn);
       // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
-      return await answerOf(turn, options, recorded, { onError, onUnpaired });
+      return await answerOf(turn, options, recorded, target);
     });
     const [live, kept] = recorder.pipe(source).tee();
     const last = stored.at(-1);

@@ -2,11 +2,13 @@ import {
   type ChatMessage,
   chatHistoryTraits,
   pairedHistory,
-  type UnpairedTool,
+  type ReportTarget,
+  reportUnpaired,
   withoutBlanks,
 } from "@scrollback/store-core";
 import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
 import { withoutNulls } from "./null-fields.ts";
+import { withoutGoneFiles, withoutUnsendableFiles } from "./old-files.ts";
 import type { UIOptions } from "./options.ts";
 import { sendableParts } from "./sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
@@ -56,19 +58,26 @@ function dynamicPart(part: ToolPart): UIPart {
   return { ...part, type: "dynamic-tool", toolName: getToolName(part), dynamic: false } as UIPart;
 }
 
+/** How a history is made for a model. */
+export interface HistoryOptions extends UIOptions {
+  /** The id of the answer that the model continues. */
+  readonly continuedId: string | undefined;
+  /** Whether the last message is new: the turn fails if its files cannot be loaded. */
+  readonly isLastNew: boolean;
+  /** The time in milliseconds within which the server of an older file must respond. */
+  readonly fileMs: number;
+  readonly target: ReportTarget;
+}
+
 /**
- * A history for the model, without the parts that providers refuse. Approval responses are kept only in the continued message: in
- * other messages they would be calls without a result.
- *
- * @param onUnpaired called with the calls and results that were left out of the model messages.
+ * A history for the model, without what providers refuse. Approval responses are kept only in the continued message: in other
+ * messages they would be calls without a result. An older file that cannot be loaded becomes a note.
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],
-  { tools }: UIOptions,
-  continuedId: string | undefined,
-  onUnpaired: OnUnpaired,
+  { tools, continuedId, isLastNew, fileMs, target }: HistoryOptions,
 ): Promise<ModelMessage[]> {
-  const sendable = messages.map((message) =>
+  const sendable = withoutUnsendableFiles(messages, target).map((message) =>
     message.role === "assistant"
       ? { ...message, parts: sendableParts(message.parts, message.id === continuedId) }
       : message,
@@ -77,16 +86,15 @@ export async function modelMessagesOf(
     ...(tools && { tools }),
     ignoreIncompleteToolCalls: true,
   });
-  return pairedModelMessages(withoutBlanks(converted), onUnpaired);
+  const paired = pairedModelMessages(withoutBlanks(converted), target);
+  const old = isLastNew ? paired.slice(0, -1) : paired;
+  return [...(await withoutGoneFiles(old, fileMs, target)), ...paired.slice(old.length)];
 }
 
-/** Called with tool calls and results that are not sent to the model. */
-export type OnUnpaired = (unpaired: readonly UnpairedTool[]) => void;
-
 /** Model messages without calls that lack their result, and results that lack their call. */
-export function pairedModelMessages(given: readonly ModelMessage[], onUnpaired: OnUnpaired): ModelMessage[] {
+export function pairedModelMessages(given: readonly ModelMessage[], target: ReportTarget): ModelMessage[] {
   const { messages, unpaired } = pairedHistory<ChatMessage>(given, chatHistoryTraits);
-  onUnpaired(unpaired);
+  reportUnpaired(target, unpaired);
   // The parts that are left are the SDK's own.
   return messages as ModelMessage[];
 }

@@ -1,9 +1,9 @@
 import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
-import { CALLBACK_MS, callNow, callWithin, isString } from "@scrollback/store-core";
+import { CALLBACK_MS, callNow, callWithin, isString, type ReportTarget } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";
-import { historyOf, modelMessagesOf, type OnUnpaired } from "./history.ts";
+import { historyOf, modelMessagesOf } from "./history.ts";
 import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
 import type { PostBody } from "./post-body.ts";
 import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
@@ -14,6 +14,8 @@ export interface BegunRun<UI extends UIMessage> {
   /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
   readonly stored: readonly UI[];
   readonly isContinuation: boolean;
+  /** Whether the request has added the last stored message. */
+  readonly isNew: boolean;
 }
 
 /** The options of a new run. */
@@ -33,9 +35,12 @@ export async function beginRun<UI extends UIMessage>(
   const request = await readRequest<UI>(placed, options, callbackMs);
   const isContinuation = request.kind === "continue";
   const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
-  const change = branch
-    ? branch.change
-    : (entries: Parameters<typeof changeOf<UI>>[1]) => changeOf(request, entries);
+  let isNew = false;
+  const change = (entries: Parameters<typeof changeOf<UI>>[1]) => {
+    const made = branch?.change ?? changeOf(request, entries);
+    isNew = "append" in made || "edit" in made;
+    return made;
+  };
   const first = firstPatch(request, create);
   const messageId = isContinuation || !generateMessageId ? undefined : idOf(generateMessageId, onError);
   const begin = chats.begin(branch?.chatId ?? body.chatId, change, {
@@ -49,7 +54,12 @@ export async function beginRun<UI extends UIMessage>(
   });
   const messages = run.entries.map(({ message }) => message);
   const index = messages.findIndex(({ id }) => id === run.messageId);
-  return { run, stored: index < 0 ? messages : messages.slice(0, index + 1), isContinuation };
+  return {
+    run,
+    stored: index < 0 ? messages : messages.slice(0, index + 1),
+    isContinuation,
+    isNew,
+  };
 }
 
 /** The validated request of a body. @throws StoreError `UNAVAILABLE` if the schemas do not finish in time. */
@@ -80,20 +90,23 @@ function firstPatch<UI extends UIMessage>(
 
 /** The options of {@link turnOf}. */
 export interface TurnOptions extends UIOptions, Pick<BeginTurnOptions, "callbackMs"> {
-  readonly onUnpaired: OnUnpaired;
+  readonly target: ReportTarget;
 }
 
 /** The input of a model call. */
 export async function turnOf<UI extends UIMessage>(
-  { run, stored, isContinuation }: BegunRun<UI>,
+  { run, stored, isContinuation, isNew }: BegunRun<UI>,
   owner: string,
   { rest }: PostBody,
-  { callbackMs = CALLBACK_MS, onUnpaired, ...options }: TurnOptions,
+  { callbackMs = CALLBACK_MS, target, ...options }: TurnOptions,
 ): Promise<Turn<UI>> {
   const continuedId = isContinuation ? run.messageId : undefined;
   return await callWithin(callbackMs, "the validation of the history", async () => {
     const messages = await historyOf(stored, options);
-    const modelMessages = await modelMessagesOf(messages, options, continuedId, onUnpaired);
+    const modelMessages = await modelMessagesOf(messages, {
+      ...{ ...options, continuedId, isLastNew: isNew, target },
+      fileMs: callbackMs / 2,
+    });
     const { chat, signal } = run;
     return { owner, chat, run, messages, modelMessages, signal, body: rest };
   });

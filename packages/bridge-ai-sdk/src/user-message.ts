@@ -1,5 +1,6 @@
 import { invalid } from "@scrollback/store-core";
 import { safeValidateUIMessages, type UIMessage } from "ai";
+import { isFileUrl, isPublicUrl } from "./file-url.ts";
 import type { UIOptions } from "./options.ts";
 import type { UIPart } from "./tool-parts.ts";
 
@@ -17,7 +18,13 @@ export async function userMessage<UI extends UIMessage>(message: unknown, option
     if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
     if (type === "file" && !isFileUrl(part.url))
-      invalid(`chat: message.parts[${index}].url must be an http or https URL, or a data URL in base64`);
+      invalid(
+        `chat: message.parts[${index}].url must be an http or https URL without credentials, or a data URL in base64`,
+      );
+    if (type === "file" && !(await isPublicUrl(part.url)))
+      invalid(
+        `chat: message.parts[${index}].url must be public; models do not load files of a private network`,
+      );
   }
   const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
   if (valid === undefined)
@@ -33,12 +40,6 @@ function ownPart(part: UIPart): UIPart {
   if (part.type !== "file") return part;
   const { type, mediaType, filename, url } = part;
   return { type, mediaType, ...(filename !== undefined && { filename }), url };
-}
-
-/** Whether the SDK can send a URL to a model. Any other URL would fail all later turns of the chat. */
-function isFileUrl(url: unknown): boolean {
-  if (typeof url !== "string" || !URL.canParse(url)) return false;
-  return /^https?:/i.test(url) || /^data:[^,]*;base64,[\w+/-]+={0,2}$/i.test(url);
 }
 
 function withoutMetadata({ metadataSchema, ...options }: UIOptions): UIOptions {

@@ -146,7 +146,8 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
 
   #toAdk({ events, ...session }: Session): GoogleAdkSession {
     const { messages, unpaired } = pairedEvents(events.map(toAdkEvent));
-    reportUnpaired(this.#sessions, `${session.appName}/${session.userId}/${session.id}`, unpaired, undefined);
+    const threadId = `${session.appName}/${session.userId}/${session.id}`;
+    reportUnpaired({ scope: this.#sessions, threadId }, unpaired);
     return { ...session, events: messages };
   }
 

@@ -73,7 +73,7 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
     // Results at the end are read as they were added: their turn is not over.
     const end = all.findLastIndex(({ type }) => type !== "tool") + 1;
     const { messages, unpaired } = pairedHistory(all.slice(0, end), storedHistoryTraits);
-    reportUnpaired(this.#stores, this.threadId, unpaired, undefined);
+    reportUnpaired({ scope: this.#stores, threadId: this.threadId }, unpaired);
     const stored = [...messages, ...all.slice(end)];
     try {
       return mapStoredMessagesToChatMessages(stored);

@@ -78,7 +78,7 @@ export class ScrollbackSession
   /** The items that OpenAI accepts. */
   protected paired(items: AgentInputItem[]): AgentInputItem[] {
     const { messages, unpaired } = pairedHistory(items, itemHistoryTraits);
-    reportUnpaired(this.#given, this.threadId, unpaired, undefined);
+    reportUnpaired({ scope: this.#given, threadId: this.threadId }, unpaired);
     return messages;
   }
 

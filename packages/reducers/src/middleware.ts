@@ -37,7 +37,7 @@ export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddlewar
       const reduced = await reducer.reduce(prompt, abortSignal && { signal: abortSignal });
       checkMessages("reducingMiddleware: what reducer.reduce returned", reduced);
       const { messages, unpaired } = pairedHistory(reduced, chatHistoryTraits);
-      reportUnpaired(reducer, "", unpaired, undefined);
+      reportUnpaired({ scope: reducer, threadId: "" }, unpaired);
       const given = new Set<unknown>(prompt);
       const isGiven = (message: unknown): message is PromptMessage => given.has(message);
       return {

@@ -130,7 +130,8 @@ class ReducedStore<M> implements MessageStore<M> {
     const isChat = messages.every((message) => chatMessageTraits.check?.(message) === undefined);
     if (!isChat) return messages;
     const paired = pairedHistory(messages as ChatMessage[], chatHistoryTraits);
-    reportUnpaired(this.#store, this.threadId, paired.unpaired, this.#onUnpaired);
+    const { threadId } = this;
+    reportUnpaired({ scope: this.#store, threadId, onError: this.#onUnpaired }, paired.unpaired);
     return paired.messages as M[];
   }
 

@@ -141,32 +141,43 @@ function isReasoningPart({ type }: Part): boolean {
   return type === "reasoning" || type === "reasoning-file";
 }
 
-/** The number of threads whose reports are remembered, of each scope. */
-const REPORTED_THREADS = 1_000;
+/** What {@link reportOnce} reports to. */
+export interface ReportTarget {
+  /** The object that remembers what was reported, such as a store factory. */
+  readonly scope: object;
+  /** Empty for a history without a thread. */
+  readonly threadId: string;
+  /** Default: a warning of the process. */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
+}
+
+/** The number of reports that are remembered, of each scope. */
+const REMEMBERED_REPORTS = 1_000;
 const reported = new WeakMap<object, LRUCache<string, true>>();
 
-/**
- * Reports once a thread what {@link pairedHistory} left out: as a StoreError `INVALID_STATE` for `onError`, or as a warning of the
- * process.
- *
- * @param scope the object that remembers the reported threads, such as a store factory.
- * @param threadId empty for a history without a thread, which is reported once a scope.
- */
-export function reportUnpaired(
-  scope: object,
-  threadId: string,
-  unpaired: readonly UnpairedTool[],
-  onError: ((error: unknown) => unknown) | undefined,
+/** Reports an error once for a thread and a subject. */
+export function reportOnce(
+  { scope, threadId, onError }: ReportTarget,
+  subject: string,
+  error: () => StoreError,
 ): void {
+  const reports = reported.get(scope) ?? new LRUCache<string, true>({ max: REMEMBERED_REPORTS });
+  reported.set(scope, reports);
+  const key = JSON.stringify([threadId, subject]);
+  if (reports.has(key)) return;
+  reports.set(key, true);
+  if (onError) reporter(onError)(error());
+  else process.emitWarning(error().message, { type: "ScrollbackWarning" });
+}
+
+/** Reports once a thread what {@link pairedHistory} left out: a StoreError `INVALID_STATE`. */
+export function reportUnpaired(target: ReportTarget, unpaired: readonly UnpairedTool[]): void {
   if (unpaired.length === 0) return;
-  const threads = reported.get(scope) ?? new LRUCache<string, true>({ max: REPORTED_THREADS });
-  reported.set(scope, threads);
-  if (threads.has(threadId)) return;
-  threads.set(threadId, true);
-  const list = unpaired.map(({ kind, toolCallId }) => `the ${kind} ${toolCallId}`).join(", ");
-  const problem = `history: a tool call without its result, or a result without its call, was left out for the model: ${list}`;
-  const place = threadId === "" ? "" : ` (thread ${threadId})`;
-  const error = new StoreError("INVALID_STATE", `${problem}${place}`);
-  if (onError) reporter(onError)(error);
-  else process.emitWarning(error.message, { type: "ScrollbackWarning" });
+  reportOnce(target, "unpaired", () => {
+    const list = unpaired.map(({ kind, toolCallId }) => `the ${kind} ${toolCallId}`).join(", ");
+    const place = target.threadId === "" ? "" : ` (thread ${target.threadId})`;
+    const problem =
+      "a tool call without its result, or a result without its call, was left out for the model";
+    return new StoreError("INVALID_STATE", `history: ${problem}: ${list}${place}`);
+  });
 }

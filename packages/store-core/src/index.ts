@@ -69,6 +69,8 @@ export {
   type PairedHistory,
   pairedHistory,
   type ReasoningPlace,
+  type ReportTarget,
+  reportOnce,
   reportUnpaired,
   type UnpairedTool,
 } from "./history.ts";

@@ -118,11 +118,11 @@ test("reportUnpaired: once a thread and scope, to onError or as a warning", () =
   const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   const left = [{ kind: "call" as const, toolCallId: "a" }];
   const [one, other] = [{}, {}];
-  reportUnpaired(one, "t", [], onError);
+  reportUnpaired({ scope: one, threadId: "t", onError }, []);
   for (let round = 0; round < 2; round++) {
-    reportUnpaired(one, "t", left, onError);
-    reportUnpaired(one, "u", left, onError);
-    reportUnpaired(other, "t", left, undefined);
+    reportUnpaired({ scope: one, threadId: "t", onError }, left);
+    reportUnpaired({ scope: one, threadId: "u", onError }, left);
+    reportUnpaired({ scope: other, threadId: "t" }, left);
   }
   expect(errors.map((error) => StoreError.is(error, "INVALID_STATE"))).toEqual([true, true]);
   expect(String(errors[0])).toContain("the call a (thread t)");

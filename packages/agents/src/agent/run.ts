@@ -179,9 +179,8 @@ export class Run {
     const { agent, conversation } = this.#request;
     if (this.#isKeptByService) return messages;
     const paired = pairedHistory(messages, chatHistoryTraits);
-    reportUnpaired(agent, conversation?.id ?? "", paired.unpaired, (error) =>
-      agent.onError(error, { source: "history" }),
-    );
+    const onError = (error: unknown) => agent.onError(error, { source: "history" });
+    reportUnpaired({ scope: agent, threadId: conversation?.id ?? "", onError }, paired.unpaired);
     return withoutBlanks(paired.messages);
   }
 

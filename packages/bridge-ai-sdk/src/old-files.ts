@@ -1,0 +1,117 @@
+import { type ReportTarget, reportOnce, StoreError } from "@scrollback/store-core";
+import type { ModelMessage, UIMessage } from "ai";
+import { isFileUrl, isThere } from "./file-url.ts";
+import type { UIPart } from "./tool-parts.ts";
+
+type FileUIPart = Extract<UIPart, { type: "file" | "reasoning-file" }>;
+
+/** Replaces the files of UI messages whose URL the SDK refuses. */
+export function withoutUnsendableFiles(messages: readonly UIMessage[], target: ReportTarget): UIMessage[] {
+  const noteOf = (part: FileUIPart) => {
+    report(target, part.url);
+    return { type: "text" as const, text: noteFor(part) };
+  };
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((part): UIPart => {
+      if (isFilePart(part)) return isSendable(part) ? part : noteOf(part);
+      if (part.type !== "steering-message") return part;
+      const parts = part.parts.map((one) => (one.type === "text" || isSendable(one) ? one : noteOf(one)));
+      return { ...part, parts };
+    }),
+  }));
+}
+
+function isFilePart(part: UIPart): part is FileUIPart {
+  return part.type === "file" || part.type === "reasoning-file";
+}
+
+function isSendable(part: FileUIPart): boolean {
+  return (part.type === "file" && part.providerReference !== undefined) || isFileUrl(part.url);
+}
+
+/** A part of a model message that may have the URL of a file. */
+type AnyPart = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/**
+ * Replaces the files of model messages that are not there any more: the SDK, or the provider, would fail to load them at each later
+ * turn. Only of users' messages and tools' results, which the SDK loads.
+ *
+ * @param ms the time in milliseconds within which a server must respond.
+ */
+export async function withoutGoneFiles(
+  messages: readonly ModelMessage[],
+  ms: number,
+  target: ReportTarget,
+): Promise<ModelMessage[]> {
+  const urls = new Map<string, URL>();
+  mapFiles(messages, (part, url) => {
+    urls.set(url.href, url);
+    return part;
+  });
+  const gone = new Set<string>();
+  await Promise.all(
+    [...urls].map(async ([href, url]) => {
+      if (await isThere(url, ms)) return;
+      gone.add(href);
+      report(target, href);
+    }),
+  );
+  return mapFiles(messages, (part, url) =>
+    gone.has(url.href) ? { type: "text", text: noteFor(part) } : part,
+  );
+}
+
+/** Replaces the parts with a URL of http or https. */
+function mapFiles(
+  messages: readonly ModelMessage[],
+  change: (part: AnyPart, url: URL) => AnyPart,
+): ModelMessage[] {
+  const changed = (part: AnyPart): AnyPart => {
+    const url = urlOf(part);
+    return url ? change(part, url) : part;
+  };
+  return messages.map((message) => {
+    const { role, content } = message;
+    if (typeof content === "string") return message;
+    const parts = (content as AnyPart[]).map((part) => {
+      if (role === "user") return changed(part);
+      const output = Object(part.output) as { type?: unknown; value?: unknown };
+      if (part.type !== "tool-result" || output.type !== "content" || !Array.isArray(output.value))
+        return part;
+      return { ...part, output: { ...output, value: (output.value as AnyPart[]).map(changed) } };
+    });
+    return { ...message, content: parts } as ModelMessage;
+  });
+}
+
+/** The URL of a file: `data` of a file, or `url` of the older types of tool results. */
+function urlOf({ type, data, url, image }: AnyPart): URL | undefined {
+  if (!["file", "image", "file-url", "image-url"].includes(type)) return undefined;
+  const source = data ?? image ?? url;
+  const given = source instanceof URL ? source : ((Object(source) as { url?: unknown }).url ?? source);
+  const text = given instanceof URL ? given.href : given;
+  return typeof text === "string" && /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function noteFor(part: object): string {
+  const { filename, mediaType } = part as Readonly<Record<string, unknown>>;
+  const names = [filename, mediaType].filter((name) => typeof name === "string");
+  return `(A file is no longer available: ${names.join(", ")})`;
+}
+
+/** Reports a file once a chat. The query of a URL may be a signature, so the error does not contain it. */
+function report(target: ReportTarget, url: string): void {
+  const { protocol, host, pathname } = URL.canParse(url)
+    ? new URL(url)
+    : { protocol: "", host: "", pathname: "" };
+  const place = protocol.startsWith("http")
+    ? `${protocol}//${host}${pathname}`
+    : `${protocol || "a relative URL"}`;
+  const problem = "a file cannot be loaded, so the model gets a note in its place";
+  reportOnce(
+    target,
+    `file ${url}`,
+    () => new StoreError("NOT_FOUND", `history: ${problem}: ${place} (thread ${target.threadId})`),
+  );
+}
