@@ -28,6 +28,7 @@ export const navigation: readonly Group[] = [
       ["Encrypt and rotate keys", "how-to/encryption"],
       ["Compress", "how-to/compression"],
       ["Observe", "how-to/observability"],
+      ["A chat fails at every turn", "how-to/repair-a-chat"],
       ["Test your app", "how-to/test-your-app"],
       ["Store other message types", "how-to/other-message-types"],
       ["Bundle", "how-to/bundlers"],
