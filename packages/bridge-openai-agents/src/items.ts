@@ -45,12 +45,16 @@ export const itemTraits: MessageTraits<AgentInputItem> = {
 /** The properties of items for a history that a model receives. */
 export const itemHistoryTraits: HistoryTraits<AgentInputItem> = {
   ...itemTraits,
-  // A hosted shell has its result at OpenAI.
-  toolCalls: (item) => (typeOf(item) === "shell_call" ? [] : itemTraits.toolCalls(item)),
-  toolResults: (item) => (typeOf(item) === "shell_call_output" ? [] : itemTraits.toolResults(item)),
+  toolCalls: (item) => itemTraits.toolCalls(item).filter(() => isPaired(item)),
+  toolResults: (item) => itemTraits.toolResults(item).filter(() => isPaired(item)),
   without: () => undefined,
   isReasoning: (item) => typeOf(item) === "reasoning",
 };
+
+/** Whether an item's counterpart has the same id. A hosted shell has its result at OpenAI. */
+function isPaired(item: AgentInputItem): boolean {
+  return callIdOf(item) !== "" && !typeOf(item).startsWith("shell_call");
+}
 
 /** The checks of a session's options. */
 export const sessionChecks: Record<keyof ScrollbackSessionOptions, Check> = {

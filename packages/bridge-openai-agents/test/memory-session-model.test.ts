@@ -1,7 +1,7 @@
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 import { createMemoryStores, pairedHistory } from "@scrollback/store-core";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ScrollbackSession } from "../src/index.ts";
 import { itemHistoryTraits } from "../src/items.ts";
 import { assistant, call, result, user } from "./items.ts";
@@ -70,6 +70,7 @@ async function outcomeOf(session: MemorySession | ScrollbackSession, one: Step):
 const paired = (items: AgentInputItem[]) => pairedHistory(items, itemHistoryTraits).messages;
 
 test("any steps have the same outcomes as with MemorySession, including errors", async () => {
+  vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   const stores = createMemoryStores();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {

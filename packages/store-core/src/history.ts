@@ -130,11 +130,7 @@ export const chatHistoryTraits: HistoryTraits<ChatMessage> = Object.freeze({
     const content = message.content.filter((_, index) => keeps[index]);
     return content.some((part) => !isReasoningPart(part)) ? { ...message, content } : undefined;
   },
-  isReasoning: ({ role, content }: ChatMessage) =>
-    role === "assistant" &&
-    typeof content !== "string" &&
-    content.length > 0 &&
-    content.every(isReasoningPart),
+  isReasoning: (message: ChatMessage) => chatMessageTraits.isReasoning?.(message) ?? false,
 });
 
 function isReasoningPart({ type }: Part): boolean {
