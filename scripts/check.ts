@@ -90,7 +90,7 @@ const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
       "servers-absent.deep",
     ],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
-    ...["packages/cli/test/packed.deep", "site/test/site.deep", "opentelemetry-absent.deep"],
+    ...["packages/cli/test/packed.deep", "site/test/site.deep", "store-core/test/opentelemetry"],
   ],
 });
 const plans: Record<string, Plan> = {

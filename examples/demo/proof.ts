@@ -41,7 +41,9 @@ function cut(entries: readonly Entry[], maxMessages: number): Entry[] {
     message.role === "tool" || chatMessageTraits.toolResults(message).length > 0;
   const user = newest.findIndex((entry) => entry.message.role === "user" && !bearsResult(entry));
   const other = newest.findIndex((entry) => !bearsResult(entry));
-  return [...leading, ...newest.slice(Math.max(0, user >= 0 ? user : other))];
+  const start = user >= 0 ? user : other;
+  // Results without their call are left out, even if nothing else is left.
+  return [...leading, ...(start >= 0 ? newest.slice(start) : [])];
 }
 
 /**

@@ -27,7 +27,9 @@ export function runValidation(name: string, openStores: () => StoreFactory | Pro
       opened.delete(saver);
     },
   };
-  describe(`LangGraph's suite on ${name}`, countedTests(framework, name, "theirs"), () => {
+  // Its tests depend on the ones before them.
+  const options = { ...countedTests(framework, name, "theirs"), shuffle: false };
+  describe(`LangGraph's suite on ${name}`, options, () => {
     specTest(initializer);
     deltaChannelHistoryTests(initializer);
   });
