@@ -28,6 +28,7 @@ import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
 import { listThreads } from "./list.ts";
 import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, deleteScript, readRangeScript, runScript, type Script } from "./scripts.ts";
+import { assertInTime, TIMED_OUT, timeLimitOf, withinLimit } from "./time-limit.ts";
 import { untilReady } from "./until-ready.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -59,6 +60,8 @@ export class RedisDriver implements Driver {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #owned: boolean;
+  /** The longest time of a request, in milliseconds. */
+  readonly #timeLimit: number;
   readonly #handshake: Handshake;
   readonly #connection: ConnectionWatch;
   /** The connection that was closed because it did not reply. */
@@ -69,6 +72,7 @@ export class RedisDriver implements Driver {
     this.#client = options.client;
     this.#keyPrefix = options.keyPrefix ?? "scrollback";
     this.#owned = options.owned;
+    this.#timeLimit = timeLimitOf(options.client);
     this.#handshake = new Handshake(options.client, options.owned);
     this.target = targetOf(options.client);
     this.#connection = watchConnection(options.client);
@@ -184,7 +188,7 @@ export class RedisDriver implements Driver {
     keys: readonly string[],
     values: readonly string[],
   ): Promise<readonly [outcome: string, detail: string]> {
-    const run = () => runScript(this.#client, script, keys, values, () => assertInTime(request));
+    const run = (client: RedisClient) => runScript(client, script, keys, values, () => assertInTime(request));
     const reply = (await this.#send(request, run)) as string;
     const space = reply.indexOf(" ");
     const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
@@ -194,17 +198,19 @@ export class RedisDriver implements Driver {
 
   async #send<T>(
     request: Pick<DeleteRequest, "signal" | "sendBefore">,
-    command: () => Promise<T>,
+    command: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
     try {
       // Awaited only if needed, because each await costs a turn of the microtask queue.
       const ready = untilReady(this.#client);
       if (ready) await ready;
-      const granted = this.#handshake.ensure();
-      if (granted) await granted;
-      request.signal?.throwIfAborted();
-      assertInTime(request);
-      return await command();
+      return await withinLimit(this.#client, this.#timeLimit, request.signal, async (client) => {
+        const granted = this.#handshake.ensure();
+        if (granted) await granted;
+        request.signal?.throwIfAborted();
+        assertInTime(request);
+        return await command(client);
+      });
     } catch (error) {
       throw this.#afterFailure(error);
     }
@@ -212,7 +218,7 @@ export class RedisDriver implements Driver {
 
   #afterFailure(error: unknown): unknown {
     if (!isUnreachable(error)) return withoutArguments(error);
-    if (this.#owned && error.message === "Command timed out") {
+    if (this.#owned && error.message === TIMED_OUT) {
       // A silent connection may never report its end, so the next attempt uses a new one.
       this.#connection.error = withoutArguments(error);
       const { stream } = this.#client as Redis;
@@ -224,19 +230,6 @@ export class RedisDriver implements Driver {
     }
     return withoutArguments(error);
   }
-}
-
-/**
- * The attempt may have waited for a connection. The server may have forgotten the first attempt when a later one arrives.
- *
- * @throws StoreError `UNAVAILABLE`, not retryable.
- */
-function assertInTime({ sendBefore }: Pick<DeleteRequest, "sendBefore">): void {
-  if (sendBefore === undefined || performance.now() < sendBefore) return;
-  throw new StoreError(
-    "UNAVAILABLE",
-    "redis: the outcome is unknown: the reply was lost, and it is too late to repeat the request; read the thread first",
-  );
 }
 
 /** The arguments of `commit.ts`. */
