@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { startServer } from "@scrollback/conformance/servers";
-import { expect, test, vi } from "vitest";
+import { test, vi } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { majors, opened } from "./clients.ts";
 import { user } from "./messages.ts";
@@ -15,9 +15,9 @@ const clients = [
 ] as const;
 
 for (const { major, Redis } of majors) {
-  test.for(clients)(
+  test.concurrent.for(clients)(
     `C15 calls on a client of ${major} with %s end in an outage, and are not made later`,
-    async ([, options]) => {
+    async ([, options], { expect }) => {
       await using server = await startServer("redis");
       const keyPrefix = randomUUID();
       await using other = createRedisStores({ url: server.url, keyPrefix });
