@@ -4,7 +4,10 @@ export interface RequestContext {
   readonly owner: string;
 }
 
-/** Serves chats to `useChat`. It does not authenticate, check for CSRF or limit rates: do this before you call it. */
+/**
+ * Serves chats to `useChat`. It does not authenticate or limit rates: do this before you call it. A POST of a page of another origin
+ * must have the content type `application/json`, which a browser sends only if your server allows it by CORS.
+ */
 export interface ChatHandler {
   /**
    * POST of a message: `{ id, message | messages, trigger?, messageId?, parentId?, branch? }`. Returns a UI message stream, with

@@ -1,7 +1,16 @@
-import { StoreError } from "@scrollback/store-core";
+import { invalid, StoreError } from "@scrollback/store-core";
 
-/** The JSON of a request; undefined if it has no body. @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
+/** A browser sends this type to another site only if that site allows it. */
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/**
+ * The JSON of a request; undefined if it has no body. Called before anything is changed.
+ *
+ * @throws StoreError `INVALID_ARGUMENT`, also for a request of another site that its browser did not ask for, and `TOO_LARGE`.
+ */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  if (isCrossSite(request) && !JSON_TYPE.test(request.headers.get("content-type") ?? ""))
+    invalid("request: content-type must be application/json for a request of another site");
   const tooLarge = new StoreError("TOO_LARGE", `request: the body may have at most ${maxBytes} bytes`);
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
@@ -17,4 +26,17 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   } catch (error) {
     throw new StoreError("INVALID_ARGUMENT", "request: the body must be JSON", { cause: error });
   }
+}
+
+/** Whether a page of another origin sends the request. Clients that are no browsers send neither header. */
+function isCrossSite({ headers, url }: Request): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site !== "same-origin" && site !== "none";
+  const origin = headers.get("origin");
+  return origin !== null && hostOf(origin) !== (headers.get("host") ?? hostOf(url));
+}
+
+/** Undefined for the origin "null" of a sandboxed page. */
+function hostOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).host : undefined;
 }

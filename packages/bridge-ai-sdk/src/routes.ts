@@ -1,5 +1,5 @@
 import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
-import { invalid, isObject, isString, StoreError } from "@scrollback/store-core";
+import { checkOptions, invalid, isObject, isString, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { importedChat } from "./imported-chat.ts";
@@ -7,6 +7,9 @@ import { readJson } from "./read-json.ts";
 
 /** An export contains a whole chat. */
 const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
+/** The messages of a page. */
+const DEFAULT_MESSAGES = 100;
+const MAX_MESSAGES = 1_000;
 
 /** The dependencies of the routes. */
 export interface RouteContext<UI extends UIMessage> {
@@ -31,27 +34,32 @@ interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
   body(maxBytes?: number): Promise<Record<string, unknown>>;
 }
 
+/** The known parameters of a route's query; by default none. */
+const queries: Readonly<Record<string, readonly string[]>> = {
+  "GET /chats": ["limit", "cursor", "archived", "pinned", "labels"],
+  "GET /chats/:id": ["limit", "before"],
+  "POST /chats/import": ["id", "operationId"],
+};
+
 type Route = <UI extends UIMessage>(call: RouteCall<UI>) => Promise<Response>;
 
 const routes: Readonly<Record<string, Route>> = {
   "POST /chat": ({ handler, request, owner }) => handler.handle(request, { owner }),
   "GET /chat/:id/stream": ({ handler, owner, chatId }) => handler.resume(chatId, { owner }),
   async "POST /chat/:id/stop"({ handler, owner, chatId, body }) {
-    const { runId } = await body();
-    const problem = runId === undefined ? undefined : isString(runId);
-    if (problem) invalid(`request: runId ${problem}`);
+    const options = await body();
+    checkOptions("request", options, { runId: isString });
+    const { runId } = options;
     return await handler.stop(chatId, { owner, ...(typeof runId === "string" && { runId }) });
   },
   async "GET /chats"({ mine, query }) {
     return Response.json(await mine.list(listOptions(query)));
   },
   async "GET /chats/:id"({ mine, chatId, query, closeAnswer }) {
-    const limit = query.get("limit");
     const before = query.get("before");
-    const page = await mine.read(chatId, {
-      ...(limit !== null && { limit: Number(limit) }),
-      ...(before !== null && { before }),
-    });
+    const limit = limitOf(query) ?? DEFAULT_MESSAGES;
+    if (limit > MAX_MESSAGES) invalid("request: limit must be at most 1,000");
+    const page = await mine.read(chatId, { limit, ...(before !== null && { before }) });
     if (!page) throw missing();
     const { chat, older } = page;
     const entries = page.entries.map((entry) => shownEntry(entry, chat, closeAnswer));
@@ -99,6 +107,7 @@ export async function routedResponse<UI extends UIMessage>(
     const error = { error: "INVALID_ARGUMENT", message: "request: the path has no such method" };
     return Response.json(error, { status: 405, headers: { allow: allow.join(", ") } });
   }
+  checkQuery(query, queries[`${request.method} ${found.pattern}`] ?? []);
   const { chatId } = found;
   const call = {
     ...context,
@@ -137,12 +146,27 @@ function decoded(part: string): string {
   }
 }
 
-function listOptions(query: URLSearchParams): ListChats {
+/** Refuses parameters that would be ignored: unknown ones, and repetitions. */
+function checkQuery(query: URLSearchParams, known: readonly string[]): void {
+  for (const name of query.keys()) {
+    if (!known.includes(name)) invalid(`request: the path has no parameter "${name}"`);
+    if (query.getAll(name).length > 1) invalid(`request: ${name} must be given once`);
+  }
+}
+
+/** NaN, which every method refuses, for a text that is not an integer. */
+function limitOf(query: URLSearchParams): number | undefined {
   const limit = query.get("limit");
+  if (limit === null) return undefined;
+  return /^\d+$/.test(limit) ? Number(limit) : Number.NaN;
+}
+
+function listOptions(query: URLSearchParams): ListChats {
+  const limit = limitOf(query);
   const cursor = query.get("cursor");
   const labels = query.get("labels");
   return {
-    ...(limit !== null && { limit: Number(limit) }),
+    ...(limit !== undefined && { limit }),
     ...(cursor !== null && { cursor }),
     ...flag(query, "archived"),
     ...flag(query, "pinned"),

@@ -59,7 +59,8 @@ export async function validated(
     messages: [message],
     ...(tools && { tools: tools as ValidationTools }),
     ...(metadataSchema && { metadataSchema }),
-    ...(dataSchemas && { dataSchemas: { ...dataSchemas } }),
+    // The SDK looks a schema up by the name that a client sends, such as `constructor`.
+    ...(dataSchemas && { dataSchemas: Object.assign(Object.create(null), dataSchemas) }),
   });
   return result.success ? result.data : undefined;
 }
