@@ -38,8 +38,7 @@ export function containedStream<UI extends UIMessage>(
         // After an abort the SDK leaves texts open; the stored answer has them closed.
         if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
         open.see(chunk);
-        const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
-        const plain = storableChunk(named, onError);
+        const plain = storableChunk(sentChunk(chunk, run.messageId), onError);
         if (!plain) return;
         await see(plain);
         // A client may retry as soon as it reads the error, so the run must end first.
@@ -76,6 +75,12 @@ export function containedStream<UI extends UIMessage>(
       isCancelled = true;
     },
   });
+}
+
+function sentChunk(chunk: UIMessageChunk, messageId: string): UIMessageChunk {
+  if (chunk.type === "start") return { ...chunk, messageId };
+  // Its `reason` is the text of an error, which may contain secrets.
+  return chunk.type === "abort" ? { type: "abort" } : chunk;
 }
 
 /** The texts of an answer that have begun and not ended. */

@@ -17,7 +17,10 @@ export interface ChatHandler {
   handle(request: Request, context: RequestContext): Promise<Response>;
   /** GET of a running answer from its beginning, or of an answer that ended in the last 10 s. Otherwise 204. */
   resume(chatId: string, context: RequestContext): Promise<Response>;
-  /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` after the answer so far is saved. */
+  /**
+   * POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` after the answer so far is saved; false
+   * if there is no such run, if its process has died, or if it has not ended within 20 s.
+   */
   stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;
   /** All routes under `/api`: the three above, and lists, reads, changes, forks, exports and imports of chats. */
   fetch(request: Request, context: RequestContext): Promise<Response>;

@@ -1,69 +1,66 @@
 import { checkOptions, isPositiveInteger } from "@scrollback/store-core";
+import { AnswerLog } from "./answer-log.ts";
 import type { ChatStreams } from "./streams.ts";
+import { ERROR_EVENTS } from "./watched-stream.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1_024 * 1_024;
-
-interface Running {
-  /** Undefined if the answer did not fit into memory: a listener can no longer start at the beginning. */
-  chunks: string[] | undefined;
-  bytes: number;
-  readonly listeners: Set<ReadableStreamDefaultController<string>>;
-}
+/** The memory that each running answer may take although `maxBytes` is used up, for listeners that are a little behind. */
+const WINDOW_BYTES = 256 * 1_024;
 
 /**
  * Running answers of this process, in memory. Other processes cannot read them. Does no I/O.
  *
- * @param options `maxBytes`: memory for all running answers together, default 64 MiB. An answer that does not fit is still made,
- * saved and sent to its current listeners; it cannot be resumed.
+ * @param options `maxBytes`: memory for all answers and their listeners together, default 64 MiB. Beyond it, each running answer
+ * takes at most 256 KiB, or one chunk. An answer that does not fit is still made and saved, and sent to the listeners that keep up.
+ * It cannot be resumed, and a listener that is behind gets an error.
  */
 export function inProcessStreams(options: { maxBytes?: number } = {}): ChatStreams {
   checkOptions("inProcessStreams", options, { maxBytes: isPositiveInteger });
   const { maxBytes = DEFAULT_MAX_BYTES } = options;
-  const running = new Map<string, Running>();
+  const windowBytes = Math.min(WINDOW_BYTES, maxBytes);
+  const running = new Map<string, AnswerLog>();
+  /** Ended answers that a listener is still reading, oldest first. */
+  const ended = new Set<AnswerLog>();
   const stops = new Map<string, Set<() => void>>();
   let usedBytes = 0;
 
-  const keep = (run: Running, chunk: string) => {
-    for (const listener of run.listeners) listener.enqueue(chunk);
-    if (!run.chunks) return;
-    run.chunks.push(chunk);
-    run.bytes += chunk.length * 2;
-    usedBytes += chunk.length * 2;
-    if (usedBytes > maxBytes) forget(run);
+  /** Makes a change of an answer that changes its memory. */
+  const measured = (answer: AnswerLog, change: () => void) => {
+    usedBytes -= answer.bytes;
+    change();
+    usedBytes += answer.bytes;
   };
-  const forget = (run: Running) => {
-    usedBytes -= run.bytes;
-    run.bytes = 0;
-    run.chunks = undefined;
+  const release = (answer: AnswerLog) => {
+    ended.delete(answer);
+    measured(answer, () => answer.cut(0));
   };
-  const end = (runId: string, run: Running) => {
-    for (const listener of run.listeners) listener.close();
-    run.listeners.clear();
-    forget(run);
-    running.delete(runId);
+  const append = (answer: AnswerLog, chunk: string) => {
+    if (answer.isEnded) return;
+    measured(answer, () => answer.append(chunk));
+    for (const one of ended) if (usedBytes > maxBytes) release(one);
+    if (usedBytes > maxBytes || !answer.isWhole) measured(answer, () => answer.cut(windowBytes));
+  };
+  const end = (runId: string, answer: AnswerLog) => {
+    answer.end();
+    if (running.get(runId) === answer) running.delete(runId);
+    if (answer.hasListeners) ended.add(answer);
+    else release(answer);
   };
 
   return {
     publish(runId, stream) {
-      const run: Running = { chunks: [], bytes: 0, listeners: new Set() };
-      running.set(runId, run);
+      const answer = new AnswerLog();
+      running.set(runId, answer);
       void stream
-        .pipeTo(new WritableStream({ write: (chunk) => keep(run, chunk) }))
+        .pipeTo(new WritableStream({ write: (chunk) => append(answer, chunk) }))
         .catch(() => undefined)
-        .finally(() => end(runId, run));
+        .finally(() => end(runId, answer));
     },
     async resume(runId) {
-      const run = running.get(runId);
-      if (!run?.chunks) return undefined;
-      const { chunks, listeners } = run;
-      let own: ReadableStreamDefaultController<string>;
-      return new ReadableStream<string>({
-        start(controller) {
-          own = controller;
-          if (chunks.length > 0) controller.enqueue(chunks.join(""));
-          listeners.add(controller);
-        },
-        cancel: () => void listeners.delete(own),
+      const answer = running.get(runId);
+      if (!answer?.isWhole) return undefined;
+      return answer.listen(ERROR_EVENTS, () => {
+        if (answer.isEnded && !answer.hasListeners) release(answer);
       });
     },
     async stop(runId) {
@@ -78,7 +75,7 @@ export function inProcessStreams(options: { maxBytes?: number } = {}): ChatStrea
       };
     },
     async close() {
-      for (const [runId, run] of running) end(runId, run);
+      for (const [runId, answer] of running) end(runId, answer);
       stops.clear();
     },
   };

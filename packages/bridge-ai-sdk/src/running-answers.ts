@@ -15,6 +15,9 @@ const REQUESTS = 3;
 /** The time for which a request for a stream is repeated, because the server that makes the answer may be too busy to reply. */
 const REPLY_MS = 10_000;
 const LOOK_MS = 50;
+/** The time within which a stopped answer must be saved: a dead process is found after the default lease of 15 s. */
+const STOP_MS = 20_000;
+const LONGEST_PAUSE_MS = 1_000;
 
 /** The running answer of a chat from its beginning, or an answer that has just ended; else 204. */
 export async function resumedAnswer<UI extends UIMessage>(
@@ -34,15 +37,17 @@ export async function resumedAnswer<UI extends UIMessage>(
       return streamResponse(watched, run.id);
     }
     const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
-    const isLast = stream === null ? performance.now() >= end : !isYoung && requests >= REQUESTS;
+    const isUnpublished = stream !== null && !isYoung && requests >= REQUESTS;
+    // The clock of the process that began the run may be wrong, so a young run is not asked for without end either.
+    const isLast = isUnpublished || performance.now() >= end;
     if (isLast && (await isRunning(chats, chatId, run))) return noContent();
     await sleep(LOOK_MS);
   }
 }
 
 /**
- * Sends a stop request to a chat's run, and waits until the answer so far is saved. Returns false if no run exists, or if its
- * process has died.
+ * Sends a stop request to a chat's run, and waits until the answer so far is saved. Returns false if no run exists, if its
+ * process has died, or if the run has not ended within 20 s.
  */
 export async function stopAnswer<UI extends UIMessage>(
   chats: OwnedChats<UI>,
@@ -54,11 +59,12 @@ export async function stopAnswer<UI extends UIMessage>(
   if (!isStopped) return false;
   // This only speeds up the stop: the head already contains the request. So a failure or delay of the streams has no effect.
   void streams.stop(runId).catch(() => undefined);
-  for (;;) {
+  const end = performance.now() + STOP_MS;
+  for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const run = (await chats.get(chatId))?.run;
     if (run?.id !== runId) return true;
-    if (run.state === "lost") return false;
-    await sleep(LOOK_MS);
+    if (run.state === "lost" || performance.now() >= end) return false;
+    await sleep(pause);
   }
 }
 

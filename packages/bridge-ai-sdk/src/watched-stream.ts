@@ -5,7 +5,8 @@ import { ERROR_TEXT } from "./contained-stream.ts";
 const SILENCE_MS = 5_000;
 /** Keeps proxies from closing the connection. */
 const KEEP_ALIVE = ": keep-alive\n\n";
-const ERROR = `data: ${JSON.stringify({ type: "error", errorText: ERROR_TEXT } satisfies UIMessageChunk)}\n\ndata: [DONE]\n\n`;
+/** The end of an answer that cannot be read further. */
+export const ERROR_EVENTS = `data: ${JSON.stringify({ type: "error", errorText: ERROR_TEXT } satisfies UIMessageChunk)}\n\ndata: [DONE]\n\n`;
 
 /**
  * A running answer for a late listener, as text of server-sent events. If the process that makes the answer dies, no chunk
@@ -34,7 +35,7 @@ export function watchedStream(
       const isRunningNow = await isRunning().catch(() => true);
       const isOver = !isRunningNow && !wasRunning;
       wasRunning = isRunningNow;
-      controller.enqueue(isOver ? ERROR : KEEP_ALIVE);
+      controller.enqueue(isOver ? ERROR_EVENTS : KEEP_ALIVE);
       if (!isOver) return;
       controller.close();
       await reader.cancel();

@@ -1,0 +1,105 @@
+/** The text of a running answer, which its listeners share. A listener reads it at its own speed, and takes no memory of its own. */
+export class AnswerLog {
+  /** The newest chunks. */
+  readonly #chunks: string[] = [];
+  /** The number of older chunks, which were dropped. */
+  #dropped = 0;
+  #bytes = 0;
+  #isEnded = false;
+  #listeners = 0;
+  #changed = Promise.withResolvers<void>();
+
+  /** The memory that the chunks take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether a listener can start at the beginning. */
+  get isWhole(): boolean {
+    return this.#dropped === 0;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  get hasListeners(): boolean {
+    return this.#listeners > 0;
+  }
+
+  append(chunk: string): void {
+    this.#chunks.push(chunk);
+    this.#bytes += bytesOf(chunk);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#wake();
+  }
+
+  /** Drops the oldest chunks until the others take at most `bytes`. Keeps the newest one, unless `bytes` is 0. */
+  cut(bytes: number): void {
+    let count = 0;
+    const last = bytes > 0 ? this.#chunks.length - 1 : this.#chunks.length;
+    for (; count < last && this.#bytes > bytes; count++) this.#bytes -= bytesOf(this.#chunks[count] ?? "");
+    this.#chunks.splice(0, count);
+    this.#dropped += count;
+    this.#wake();
+  }
+
+  /**
+   * Reads from the beginning.
+   *
+   * @param behind ends the text of a listener whose next chunk was dropped.
+   * @param onLeave called when the listener has read everything, is behind, or has cancelled.
+   */
+  listen(behind: string, onLeave: () => void): ReadableStream<string> {
+    let position = 0;
+    let isListening = true;
+    this.#listeners++;
+    const leave = () => {
+      if (!isListening) return;
+      isListening = false;
+      this.#listeners--;
+      onLeave();
+    };
+    const pull = async (controller: ReadableStreamDefaultController<string>) => {
+      while (isListening && !this.#isEnded && position === this.#dropped + this.#chunks.length)
+        await this.#changed.promise;
+      if (!isListening) return;
+      const piece = position < this.#dropped ? undefined : this.#pieceAt(position - this.#dropped);
+      if (piece && piece.count > 0) {
+        position += piece.count;
+        controller.enqueue(piece.text);
+        return;
+      }
+      if (!piece) controller.enqueue(behind);
+      controller.close();
+      leave();
+    };
+    // Takes a chunk when it is read, not before.
+    return new ReadableStream<string>({ pull, cancel: leave }, { highWaterMark: 0 });
+  }
+
+  /** The chunks from an index on, as one text of about `PIECE_BYTES`. */
+  #pieceAt(index: number): { text: string; count: number } {
+    let end = index;
+    for (let bytes = 0; end < this.#chunks.length && bytes < PIECE_BYTES; end++)
+      bytes += bytesOf(this.#chunks[end] ?? "");
+    return { text: this.#chunks.slice(index, end).join(""), count: end - index };
+  }
+
+  #wake(): void {
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+}
+
+const PIECE_BYTES = 64 * 1_024;
+
+/** Strings take at most 2 bytes a character. */
+function bytesOf(text: string): number {
+  return text.length * 2;
+}
