@@ -6,7 +6,7 @@ export type { ChatHandler, RequestContext } from "./handler.ts";
 export { inProcessStreams } from "./in-process-streams.ts";
 export { uiMessageTraits } from "./message-traits.ts";
 export { fromModelMessages, toModelMessages } from "./model-messages.ts";
-export { nodeListener } from "./node-listener.ts";
+export { type NodeListenerOptions, nodeListener } from "./node-listener.ts";
 export type {
   BeginTurnOptions,
   ChatHandlerOptions,

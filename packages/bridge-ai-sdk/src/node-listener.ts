@@ -1,92 +1,50 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { ReadableStream } from "node:stream/web";
-import { StoreError } from "@scrollback/store-core";
-import { errorResponse } from "./error-response.ts";
+import type { RequestListener } from "node:http";
+import { checkOptions, invalid, isFunction, reporter } from "@scrollback/store-core";
+import { errorResponse, isServerError } from "./error-response.ts";
+
+/** The options of {@link nodeListener}. */
+export interface NodeListenerOptions {
+  /** Called with errors that the handler throws, except those of clients, and of response bodies. Default: `console.error`. */
+  onError?(error: unknown): void;
+}
 
 /**
- * Serves a fetch handler with `node:http`. If a client disconnects, its answer is still completed.
+ * Serves a fetch handler with `node:http`, by the package `srvx`. If a client disconnects, its answer is still completed. An error
+ * that the handler throws becomes a response; a body that fails ends the connection. A host with a path is 400.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for wrong options.
  *
  * @example
  * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
  */
-export function nodeListener(handler: (request: Request) => Response | Promise<Response>): RequestListener {
-  return (incoming, outgoing) => void serve(handler, incoming, outgoing);
-}
-
-async function serve(
+export function nodeListener(
   handler: (request: Request) => Response | Promise<Response>,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const response = await answer(handler, incoming);
-  // The unread rest of a request's body would be read as the next request, or block it.
-  outgoing.on("finish", () => incoming.resume());
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.flushHeaders();
-  const reader = response.body?.getReader();
-  if (!reader) return void outgoing.end();
-  outgoing.on("close", () => void reader.cancel().catch(() => undefined));
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      if (!outgoing.write(next.value)) await drained(outgoing);
+  options: NodeListenerOptions = {},
+): RequestListener {
+  checkOptions("nodeListener", options, { onError: isFunction });
+  const report = reporter(options.onError ?? console.error);
+  const answer = async (request: Request) => {
+    try {
+      checkHost(request.headers.get("host"));
+      return await handler(request);
+    } catch (error) {
+      if (isServerError(error)) report(error);
+      return errorResponse(error);
     }
-    outgoing.end();
-  } catch (error) {
-    // A body that is cut off must not look complete.
-    outgoing.destroy(error instanceof Error ? error : undefined);
-  }
-}
-
-async function answer(
-  handler: (request: Request) => Response | Promise<Response>,
-  incoming: IncomingMessage,
-): Promise<Response> {
-  try {
-    return await handler(checkedRequest(incoming));
-  } catch (error) {
-    return errorResponse(error);
-  }
-}
-
-/** @throws StoreError `INVALID_ARGUMENT` for requests that `fetch` does not support, such as `TRACE`. */
-function checkedRequest(incoming: IncomingMessage): Request {
-  try {
-    return requestOf(incoming);
-  } catch (cause) {
-    throw new StoreError("INVALID_ARGUMENT", "request: the method, the path or the host is not valid", {
-      cause,
+  };
+  return async (incoming, outgoing) => {
+    outgoing.on("close", () => {
+      if (outgoing.errored) report(outgoing.errored);
     });
-  }
+    // Not all platforms on which this package runs have the modules of Node's server.
+    const { toNodeHandler } = await import("srvx/node");
+    const listener = toNodeHandler(answer) as RequestListener;
+    await listener(incoming, outgoing);
+  };
 }
 
-function requestOf(incoming: IncomingMessage): Request {
-  const { method = "GET", url = "/", headers, headersDistinct } = incoming;
-  const isEncrypted = "encrypted" in incoming.socket;
-  const target = new URL(`${isEncrypted ? "https" : "http"}://${headers.host ?? "localhost"}${url}`);
-  const list = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(target, {
-    method,
-    headers: list,
-    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
-  });
-}
-
-/** Unlike with `Readable.toWeb`, cancelling the stream does not change the connection. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
-}
-
-/** Resolves when the response can take more data, or is closed. */
-async function drained(outgoing: ServerResponse): Promise<void> {
-  if (outgoing.destroyed) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      outgoing.off("drain", done).off("close", done);
-      resolve();
-    };
-    outgoing.on("drain", done).on("close", done);
-  });
+/** Refuses a host that is more than a name and a port: a URL that is built of it would have another path. */
+function checkHost(host: string | null): void {
+  if (host && (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)))
+    invalid("request: the host is not valid");
 }

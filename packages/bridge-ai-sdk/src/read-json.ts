@@ -15,10 +15,15 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge;
+    if (bytes > maxBytes) break;
     chunks.push(chunk);
+  }
+  if (bytes > maxBytes) {
+    // The rest is ignored. A cancellation would close the connection before the client has the response.
+    void request.body?.pipeTo(new WritableStream()).catch(() => undefined);
+    throw tooLarge;
   }
   if (bytes === 0) return undefined;
   try {

@@ -3,40 +3,116 @@ import type { AddressInfo } from "node:net";
 import { StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { nodeListener } from "../src/index.ts";
-import { serve } from "./serve.ts";
+import { serve, until } from "./serve.ts";
 
-test("nodeListener: bodies, headers, errors, and a body that is cut off", async () => {
-  const seen: unknown[] = [];
-  const server = createServer(
-    nodeListener((request) => {
-      const { pathname } = new URL(request.url);
-      if (pathname === "/refused") return new Response(null, { status: 401 });
-      if (pathname === "/throws") throw new StoreError("CONFLICT", "no");
-      if (pathname === "/breaks")
-        return new Response(
-          new ReadableStream({
-            start: (controller) => controller.enqueue(new TextEncoder().encode("so far")),
-            async pull(controller) {
-              await new Promise((resolve) => setTimeout(resolve, 20));
-              controller.error(new Error("broken"));
-            },
-          }),
-        );
-      return request.text().then((text) => {
-        seen.push([request.method, request.url, request.headers.get("x-a"), text]);
-        return new Response("made", { status: 201, headers: { "x-b": "2" } });
-      });
-    }),
-  );
+/** A server of `nodeListener`, and the errors that it reports. */
+async function listen(handler: Parameters<typeof nodeListener>[0]) {
+  const errors: unknown[] = [];
+  const server = createServer(nodeListener(handler, { onError: (error) => void errors.push(error) }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...{ errors, port, url: `http://127.0.0.1:${port}` },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test("nodeListener: methods, paths, headers and bodies in both directions, and each cookie", async () => {
+  const seen: unknown[] = [];
+  await using server = await listen(async (request) => {
+    seen.push([request.method, request.url, request.headers.get("x-a"), await request.text()]);
+    const headers = new Headers({ "x-b": "2" });
+    headers.append("set-cookie", "a=1; Path=/");
+    headers.append("set-cookie", "b=2; Path=/");
+    return new Response("made", { status: 201, headers });
+  });
+  const { url } = server;
   const response = await fetch(`${url}/path?x=1`, { method: "PUT", body: "text", headers: { "x-a": "1" } });
   expect([response.status, response.headers.get("x-b"), await response.text()]).toEqual([201, "2", "made"]);
+  expect(response.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2; Path=/"]);
   expect(seen).toEqual([["PUT", `${url}/path?x=1`, "1", "text"]]);
-  expect((await fetch(`${url}/throws`)).status).toBe(409);
+  expect(server.errors).toEqual([]);
+});
+
+test("nodeListener: errors of the handler and of a body reach the client and onError", async () => {
+  const broken = new Error("broken");
+  const thrown = new Error("secret");
+  await using server = await listen((request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/refused") return new Response(null, { status: 401 });
+    if (pathname === "/conflict") throw new StoreError("CONFLICT", "no");
+    if (pathname === "/throws") throw thrown;
+    if (pathname === "/rejects") return Promise.reject(thrown);
+    return new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("so far")),
+        async pull(controller) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          controller.error(broken);
+        },
+      }),
+    );
+  });
+  const { url, errors } = server;
+  expect((await fetch(`${url}/conflict`)).status).toBe(409);
   expect((await fetch(`${url}/refused`)).status).toBe(401);
-  await expect(fetch(`${url}/breaks`).then((broken) => broken.text())).rejects.toThrow();
-  await new Promise((resolve) => server.close(resolve));
+  expect(errors).toEqual([]);
+  for (const path of ["/throws", "/rejects"]) {
+    const response = await fetch(`${url}${path}`);
+    expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining("secret")]);
+  }
+  await expect(fetch(`${url}/breaks`).then((response) => response.text())).rejects.toThrow();
+  await until(() => errors.length === 3);
+  expect(errors).toEqual([thrown, thrown, broken]);
+});
+
+test("nodeListener: a client that disconnects cancels the response's body, and is no error", async () => {
+  let isCancelled = false;
+  await using server = await listen(
+    () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode("so far")),
+          cancel() {
+            isCancelled = true;
+          },
+        }),
+      ),
+  );
+  const client = new AbortController();
+  const response = await fetch(server.url, { signal: client.signal });
+  await response.body?.getReader().read();
+  client.abort();
+  await until(() => isCancelled);
+  expect(server.errors).toEqual([]);
+});
+
+test("nodeListener: a host with a path, a query or credentials is refused, and does not change the path", async () => {
+  const urls: string[] = [];
+  await using server = await listen((request) => {
+    urls.push(request.url);
+    return new Response("served");
+  });
+  const send = async (host: string) =>
+    await new Promise<number | undefined>((resolve, reject) => {
+      const options = { port: server.port, path: "/api/chats", headers: { host } };
+      const request = httpRequest(options, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject).end();
+    });
+  for (const host of ["a/public?", "a/..", "a?x=", "a#", "user@a", "a b:x", "a:99999", "[::1"])
+    expect([host, await send(host)]).toEqual([host, 400]);
+  for (const host of ["a", "a.example:8080", "[::1]:8080"])
+    expect([host, await send(host)]).toEqual([host, 200]);
+  expect(urls).toEqual([
+    "http://a/api/chats",
+    "http://a.example:8080/api/chats",
+    "http://[::1]:8080/api/chats",
+  ]);
 });
 
 test("a connection can be reused after a request whose body was not read", async () => {

@@ -3,7 +3,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { createChatHandler, inProcessStreams, toUIMessages, uiMessages } from "../src/index.ts";
+import { createChatHandler, inProcessStreams, nodeListener, toUIMessages, uiMessages } from "../src/index.ts";
 import { redisStreams } from "../src/redis.ts";
 import { scriptedModel } from "./scripted-model.ts";
 
@@ -46,6 +46,7 @@ test("the other functions refuse unknown and invalid options before any I/O", ()
   const calls: [() => unknown, string][] = [
     [() => uiMessages({ unknown: 1 } as never), "unknown"],
     [() => uiMessages({ tools: 1 } as never), "tools"],
+    [() => nodeListener(() => new Response(), { onError: 7 } as never), "onError"],
     [() => inProcessStreams({ maxBytes: 0 }), "maxBytes"],
     [() => redisStreams(undefined as never), "redisStreams"],
     [() => redisStreams({} as never), "redis"],

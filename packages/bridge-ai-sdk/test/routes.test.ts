@@ -242,7 +242,7 @@ test("a call without an owner is a programming error, and throws", async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("invalid ids of forks and runs, methods and hosts: 400", async () => {
+test("invalid ids of forks and runs, methods and hosts: 400 and 405", async () => {
   await using server = await withChats();
   expect((await server.json("POST", "/chats/a/fork", { id: ".." })).status).toBe(400);
   expect((await server.json("POST", "/chat/a/stop", { runId: 5 })).status).toBe(400);
@@ -256,6 +256,6 @@ test("invalid ids of forks and runs, methods and hosts: 400", async () => {
       request.on("error", reject).end();
     });
   expect([await send("TRACE", "a"), await send("GET", "a b:x"), await send("GET", "a")]).toEqual([
-    400, 400, 200,
+    405, 400, 200,
   ]);
 });
