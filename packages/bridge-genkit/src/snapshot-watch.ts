@@ -1,5 +1,5 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
-import { type Revision, StoreError, storedCopy } from "@scrollback/store-core";
+import { type Revision, StoreError, storedCopy, unrefTimer } from "@scrollback/store-core";
 
 /** A snapshot and its revision. */
 export interface FoundSnapshot<S> {
@@ -31,8 +31,7 @@ export class SnapshotWatch<S> implements Disposable {
 
   constructor(options: SnapshotWatchOptions<S>) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#poll(), options.pollIntervalMs);
-    this.#timer.unref();
+    this.#timer = unrefTimer(setInterval(() => void this.#poll(), options.pollIntervalMs));
     void this.#poll();
   }
 

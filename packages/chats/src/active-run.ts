@@ -1,4 +1,4 @@
-import { StoreError } from "@scrollback/store-core";
+import { StoreError, unrefTimer } from "@scrollback/store-core";
 import { MAX_ATTEMPTS, pauseAfter, untilReachable } from "./attempts.ts";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";
@@ -78,7 +78,7 @@ export class ActiveRun<M extends Identified> {
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
     this.#finish = ended.resolve;
-    this.#beat = setInterval(() => void this.#onBeat(), context.beatMs).unref();
+    this.#beat = unrefTimer(setInterval(() => void this.#onBeat(), context.beatMs));
   }
 
   /** Aborted when the run must end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` names which. */

@@ -1,3 +1,5 @@
+import { unrefTimer } from "@scrollback/store-core";
+
 /** The clocks, timers and random numbers that directories use. Tests and simulations supply their own. */
 export interface DirectoryClock {
   /** Milliseconds since 1970. */
@@ -19,7 +21,7 @@ export const systemDirectoryClock: DirectoryClock = Object.freeze({
   monotonic: () => performance.now(),
   timer(ms: number, run: () => void, { unref }: { readonly unref: boolean } = { unref: false }) {
     const timer = setTimeout(run, ms);
-    if (unref) timer.unref();
+    if (unref) unrefTimer(timer);
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

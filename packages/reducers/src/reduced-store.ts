@@ -6,6 +6,7 @@ import {
   chatMessageTraits,
   checkOptions,
   type ExpireOptions,
+  emitWarning,
   hasMethods,
   invalid,
   isCount,
@@ -203,5 +204,5 @@ function warn(cause: unknown): void {
     cause,
   });
   warning.name = "ScrollbackWarning";
-  process.emitWarning(warning);
+  emitWarning(warning);
 }

@@ -1,5 +1,6 @@
 import { type Check, invalid } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
+import { emitWarning } from "./runtime.ts";
 
 /** The default time in milliseconds within which an asynchronous callback of the application must finish. */
 export const CALLBACK_MS = 10_000;
@@ -23,7 +24,7 @@ export function reporter<A extends unknown[]>(
 
 function warnOfOnError(failure: unknown): void {
   const message = failure instanceof Error ? failure.message : String(failure);
-  process.emitWarning(`onError: ${message}`, { type: "ScrollbackWarning" });
+  emitWarning(`onError: ${message}`);
 }
 
 /** The handling of a callback that fails. */

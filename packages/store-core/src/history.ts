@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { reporter } from "./callbacks.ts";
 import { StoreError } from "./errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits, type Part } from "./message.ts";
+import { emitWarning } from "./runtime.ts";
 
 /** A tool call without its result, or a result without its call. */
 export interface UnpairedTool {
@@ -163,7 +164,7 @@ export function reportOnce(
   if (reports.has(key)) return;
   reports.set(key, true);
   if (onError) reporter(onError)(error());
-  else process.emitWarning(error().message, { type: "ScrollbackWarning" });
+  else emitWarning(error().message);
 }
 
 /** Reports once a thread what {@link pairedHistory} left out: a StoreError `INVALID_STATE`. */

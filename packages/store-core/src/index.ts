@@ -96,6 +96,7 @@ export {
 } from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
 export { type ConflictRetries, pause, retryOnConflict, untilAborted } from "./retry.ts";
+export { emitWarning, unrefTimer } from "./runtime.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
   Change,

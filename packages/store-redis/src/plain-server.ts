@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { unrefTimer } from "@scrollback/store-core";
 import type { Redis } from "ioredis";
 import { PLAIN_SERVER } from "./errors.ts";
 
@@ -12,11 +13,12 @@ const PATIENCE_MS = 1_000;
  */
 export function refusePlainServer(client: Redis): void {
   client.on("connecting", () => {
-    const timer = setTimeout(async () => {
+    const late = async () => {
       const { stream, status, options } = client;
       if (status !== "connecting" || !(await answersPlainly(options.host, options.port))) return;
       stream.destroy(Object.assign(new Error("the server answers without TLS"), { code: PLAIN_SERVER }));
-    }, PATIENCE_MS).unref();
+    };
+    const timer = unrefTimer(setTimeout(late, PATIENCE_MS));
     client.once("close", () => clearTimeout(timer));
   });
 }
