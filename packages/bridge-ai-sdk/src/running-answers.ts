@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatEntry, OwnedChats, RunSummary } from "@scrollback/chats";
 import type { UIMessage } from "ai";
 import { replayedAnswer } from "./replay.ts";
@@ -84,4 +83,8 @@ function endedAnswer<UI extends UIMessage>(entry: ChatEntry<UI> | undefined): Re
 
 function noContent(): Response {
   return new Response(null, { status: 204 });
+}
+
+async function sleep(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -7,10 +7,6 @@ import { resumedAnswer, stopAnswer } from "../src/running-answers.ts";
 import { answerResponse } from "../src/stream-response.ts";
 import { until } from "./serve.ts";
 
-// The fake timers do not include those of this module.
-vi.mock("node:timers/promises", () => ({
-  setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
-}));
 afterEach(() => void vi.useRealTimers());
 
 /** A running answer of one-byte characters; `listen` returns a function that reads the next text. */
