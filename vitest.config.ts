@@ -3,11 +3,12 @@ import { MatrixReporter } from "./conformance-tests/src/reporter.ts";
 import { fromSource, processesFromSource } from "./vitest.source.ts";
 
 /**
- * The tests of the repository, read from the sources: no test needs a build. A file's name says what it needs and which plan runs it:
+ * The tests of the repository, read from the sources: units and tests on servers need no build (but the web chat's page). A file's name
+ * says what it needs and which plan runs it:
  *
  * - `*.test.ts`: no server. Every plan.
  * - `*.server.test.ts`: a server, a browser, or time. `npm test` and the deep plan.
- * - `*.deep.test.ts`: the deep plan only.
+ * - `*.deep.test.ts`: the deep plan, and some the checks of CI.
  *
  * `scripts/check.ts` names its reports in `SCROLLBACK_REPORT`, and the pages that a deep run writes in `SCROLLBACK_MATRIX`; other
  * runs write none.
@@ -22,6 +23,8 @@ const project = (name: string, include: string[], exclude: string[], limits: obj
     include,
     exclude: [...ignored, ...exclude],
     ...processesFromSource,
+    // Workers are shared by files.
+    restoreMocks: true,
     // A second, the default, is too short on a busy machine.
     expect: { poll: { timeout: 30_000 } },
     ...limits,

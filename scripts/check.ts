@@ -86,7 +86,8 @@ const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
     ...[
       "packages/store-postgres/test/conformance.deep",
       "test/closing.deep",
-      "observation-cost.deep",
+      "store-core/test/observation",
+      "unobserved.deep",
       "servers-absent.deep",
     ],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],

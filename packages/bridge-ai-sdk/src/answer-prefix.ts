@@ -1,26 +1,50 @@
 import type { UIMessage } from "ai";
-import type { UIPart } from "./tool-parts.ts";
+import { isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 
 /** The maximum number of JSON bytes for one character of text. */
 const CHARACTER_BYTES = 6;
+/** An input of this size is kept beside an output that is not. */
+const SMALL_BYTES = 4_096;
+
+const UNSTORABLE = "The tool's value is too large, so it was not stored.";
 
 /**
- * The beginning of an answer: its first parts with at most `maxBytes` of JSON in total, and as much of the next text as certainly
- * fits.
+ * As much of an answer as at most `maxBytes` of JSON take: its parts up to the text that does not fit, and as much of that text as
+ * certainly fits. A tool's output or input that does not fit becomes a tool error; other parts and metadata that do not fit are left out.
  */
 export function answerPrefix<UI extends UIMessage>(message: UI, maxBytes: number): UI {
+  const { metadata, ...rest } = message;
   const parts: UIPart[] = [];
-  let left = maxBytes;
-  for (const part of message.parts) {
-    left -= Buffer.byteLength(JSON.stringify(part));
-    if (left >= 0) parts.push(part);
-    else if (part.type === "text" || part.type === "reasoning") parts.push(shortened(part, maxBytes, parts));
-    if (left < 0) break;
+  const keepsMetadata = metadata !== undefined && bytesOf(metadata) <= maxBytes / 2;
+  const most = keepsMetadata ? maxBytes - bytesOf(metadata) : maxBytes;
+  let left = most;
+  for (const whole of message.parts) {
+    const part = bytesOf(whole) > left && isToolPart(whole) ? withoutValues(whole) : whole;
+    const bytes = bytesOf(part);
+    if (bytes <= left) {
+      parts.push(part);
+      left -= bytes;
+    } else if (part.type === "text" || part.type === "reasoning") {
+      parts.push(shortened(part, most, parts));
+      break;
+    }
   }
-  return { ...message, parts };
+  return { ...rest, ...(keepsMetadata && { metadata }), parts } as UI;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function withoutValues(part: ToolPart): ToolPart {
+  const error = { state: "output-error", errorText: UNSTORABLE, preliminary: undefined, output: undefined };
+  return withPartFields(part, {
+    ...error,
+    input: bytesOf(part.input ?? null) > SMALL_BYTES ? null : part.input,
+  });
 }
 
 function shortened<P extends { text: string }>(part: P, maxBytes: number, before: readonly UIPart[]): P {
-  const left = maxBytes - Buffer.byteLength(JSON.stringify(before));
+  const left = maxBytes - bytesOf(before);
   return { ...part, text: part.text.slice(0, Math.max(0, left) / CHARACTER_BYTES).toWellFormed() };
 }

@@ -92,9 +92,10 @@ export function recordAnswer<UI extends UIMessage>({
   /** Ends the run with as much of the answer as the store accepts. */
   const endWithPrefix = async (message: UI) => {
     for (const bytes of PREFIX_BYTES) {
-      const result = { message: answerPrefix(message, bytes), status: "failed", error: TOO_LARGE } as const;
+      // Also where nothing of it is left: the run must not fall back to the answer that is too large.
+      run.update(answerPrefix(message, bytes));
       try {
-        return await run.end(result);
+        return await run.end({ status: "failed", error: TOO_LARGE });
       } catch (error) {
         if (bytes === PREFIX_BYTES.at(-1) || !hasCode(error, "TOO_LARGE")) throw error;
       }

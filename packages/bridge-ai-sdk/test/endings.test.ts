@@ -1,4 +1,4 @@
-import { createUIMessageStream, type UIMessage } from "ai";
+import { createUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { expect, test } from "vitest";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 import { read, serve, textIn, until, user } from "./serve.ts";
@@ -277,6 +277,43 @@ test.concurrent("an answer too large for the store: its beginning is stored as f
   expect((await server.post({ id: "c", message: user("next") })).status).toBe(200);
   expect((await server.mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
 });
+
+const huge = "A".repeat(17 * 1_024 ** 2);
+const call = { type: "tool-input-available", toolCallId: "k", toolName: "x", input: {} } as const;
+const error = { type: "tool-x", state: "output-error", errorText: expect.stringMatching(/too large/) };
+
+test.each<[string, UIMessageChunk[], object[]]>([
+  [
+    "output",
+    [call, { type: "tool-output-available", toolCallId: "k", output: huge }],
+    [{ ...error, input: {} }],
+  ],
+  ["input", [{ ...call, input: huge }], [{ ...error, input: null }]],
+  ["file", [{ type: "file", mediaType: "image/png", url: `data:image/png;base64,${huge}` }], []],
+  ["data", [{ type: "data-huge", data: huge }], []],
+  ["metadata", [{ type: "start", messageMetadata: { huge } }], []],
+])(
+  "an answer with a %s too large for the store: the rest is stored as failed, and the lease is released",
+  async (_, huge, parts) => {
+    const text = [
+      { type: "text-start", id: "1" },
+      { type: "text-delta", id: "1", delta: "rest" },
+      { type: "text-end", id: "1" },
+    ] as const;
+    for (const more of parts.length > 0 ? [text] : [[], text]) {
+      await using server = await serve({
+        generate: () => ReadableStream.from<UIMessageChunk>([...huge, ...more]),
+      });
+      await server.post({ id: "c", message: user("q") });
+      const page = await server.mine.read("c");
+      expect(page?.chat).not.toHaveProperty("run");
+      const stored = [...parts, ...more.slice(0, 1).map(() => ({ type: "text", text: "rest" }))];
+      const answer = page?.entries[1];
+      if (stored.length > 0) expect(answer).toMatchObject({ status: "failed", message: { parts: stored } });
+      else expect(answer).toBeUndefined();
+    }
+  },
+);
 
 test.concurrent("outputs of tools that are not JSON are stored as the client receives them", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };

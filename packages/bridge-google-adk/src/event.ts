@@ -15,14 +15,18 @@ export function toAdkEvent({ author, ...stored }: SessionEvent): Event {
   return createEvent(fields as CreateEventParams);
 }
 
+const MAX_DEPTH = 1_000;
+
 /**
  * Copies a value without symbol keys, and replaces instances of the model clients' classes, which contain only fields, by plain
  * objects. The session service rejects other values that are not plain data.
  */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
+function plain(value: unknown, depth = 0): unknown {
+  // The stores refuse what is nested deeper, and so cycles.
+  if (depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((inner) => plain(inner, depth + 1));
   if (typeof value !== "object" || value === null || !isFields(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, depth + 1)]));
 }
 
 const builtIns = [Date, Map, Set, RegExp, URL, Error, ArrayBuffer, Promise, WeakMap, WeakSet];

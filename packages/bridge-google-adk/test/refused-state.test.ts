@@ -110,3 +110,20 @@ test.for(["staleWriter", "usedEventId", "now", "clock"])("the option %s of sessi
     expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }),
   );
 });
+
+test("a state with a cycle, or nested too deeply, is refused, and the session goes on", async () => {
+  const sessions = new GoogleAdkSessionService({ stores: createMemoryStores() });
+  const session = await sessions.createSession(key);
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  let deep: Record<string, unknown> = {};
+  for (let level = 0; level < 5_000; level++) deep = { deep };
+  for (const value of [cycle, deep]) {
+    const event = createEvent({ author: "user", actions: { stateDelta: { value } } as never });
+    await expect(sessions.appendEvent({ session, event })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+  }
+  await sessions.appendEvent({ session, event: createEvent({ author: "user" }) });
+  expect((await sessions.getSession(key))?.events).toHaveLength(1);
+});

@@ -47,6 +47,9 @@ export async function encodeValue(
   const data = type === "bytes" ? bytes : (textOf(bytes) ?? bytes);
   if (typeof data === "string" && typeof value !== "string" && data === (await replacement()))
     throw unserializable(what, problemOf(value));
+  // Of a function or a symbol it makes nothing, which it cannot read.
+  if (serde instanceof JsonPlusSerializer && data.length === 0 && type === "json")
+    throw unserializable(what, undefined);
   return { type, data };
 }
 

@@ -23,6 +23,8 @@ const values: Record<string, unknown> = {
   "a throwing toJSON": { when: { toJSON: failing } },
   "a throwing getter": Object.defineProperty({}, "when", { get: failing, enumerable: true }),
   "an object that is nested too deeply": deep,
+  "a function": () => 1,
+  "a symbol": Symbol("1"),
 };
 
 test.for(Object.entries(values))("%s in a channel is refused, and nothing is written", async ([, value]) => {

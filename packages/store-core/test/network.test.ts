@@ -127,8 +127,14 @@ describe("pending calls", () => {
     vi.useFakeTimers();
     try {
       const call = new PendingCalls().run(forever, 4_000);
+      let isSettled = false;
+      const settle = () => {
+        isSettled = true;
+      };
+      call.then(settle, settle);
       const outcome = expect(call).rejects.toMatchObject({ name: "TimeoutError" });
       await vi.advanceTimersByTimeAsync(3_999);
+      expect(isSettled).toBe(false);
       await vi.advanceTimersByTimeAsync(1);
       await outcome;
       expect(vi.getTimerCount()).toBe(0);

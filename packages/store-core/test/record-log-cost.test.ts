@@ -68,7 +68,7 @@ const COMMITS_A_ROUND = 256;
  * On an idle machine the ratios are 1.1 and 1.2; other work evicts the larger thread from the CPU's caches. If the work of a
  * commit grew with the thread, even by a tenth of it, a commit would cost ten times as much (2.7 times at 20,000 messages).
  */
-const MOST_A_THREAD_MAY_COST = 1.8;
+const MOST_A_THREAD_MAY_COST = 2.2;
 
 test.each([
   ["", "ou"],
