@@ -63,7 +63,8 @@ export class ChatPage {
 
   /** The stored messages of the chat on the screen. */
   async stored(): Promise<{ role: string; text: string; status: string }[]> {
-    const response = await this.page.request.get(this.page.url().replace("/chat/", "/api/chats/"));
+    const url = this.page.url().replace("/chat/", "/api/chats/");
+    const response = await this.page.request.get(`${url}?limit=1000`);
     const { messages, statuses } = await response.json();
     return messages.map(({ id, role, parts }: { id: string; role: string; parts: { text?: string }[] }) => ({
       role,

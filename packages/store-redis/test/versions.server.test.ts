@@ -102,7 +102,7 @@ describe.each(serverNames)("%s", (name) => {
     test.each(["o", "t"])("trimming reads reused sequence numbers again (%s)", async (kind) => {
       const both = [new RedisDriver({ ...fresh(), owned: false }), new MemoryDriver()];
       const steps = [
-        { append: Array.from({ length: 6 }, () => `1${kind}{}`) },
+        { append: [..."ooo", ...Array.from({ length: 3 }, () => kind)].map((one) => `1${one}{}`) },
         { drop: 2, append: [kind === "o" ? "1u{}" : "1o{}", `1${kind}{}`, `1${kind}{}`] },
       ];
       for (const [index, step] of steps.entries()) {
