@@ -78,13 +78,20 @@ function storableFields(value: object, where: string, onError: OnError) {
 /** A value as a client receives it; undefined if JSON cannot carry it, or a store cannot. */
 function plainJsonOf<T extends object>(value: T): T | undefined {
   try {
-    return parsedJson(value) as T;
+    const parsed = parsedJson(value) as T;
+    return Object.values(value).some(hasNoJson) ? undefined : parsed;
   } catch {
     return undefined;
   }
 }
 
+/** JSON leaves it out without an error. */
+function hasNoJson(value: unknown): boolean {
+  return typeof value === "function" || typeof value === "symbol";
+}
+
 function parsedJson(value: unknown): unknown {
+  if (hasNoJson(value)) invalid(`it is a ${typeof value}`);
   const text = JSON.stringify(value);
   if (text === undefined) return undefined;
   const parsed: unknown = JSON.parse(text);

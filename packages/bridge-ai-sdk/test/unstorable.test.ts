@@ -22,6 +22,8 @@ const values = {
   bigint: { rows: 3n },
   cycle,
   throwing,
+  function: () => 1,
+  symbol: Symbol("1"),
   deep: deep(3_000),
   "deeper than JSON": deep(100_000),
 };
