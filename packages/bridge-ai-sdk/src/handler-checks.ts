@@ -10,6 +10,7 @@ import {
   isOneOf,
   isPositiveInteger,
   isString,
+  isTimerMs,
 } from "@scrollback/store-core";
 import { uiOptionChecks } from "./ui-messages.ts";
 
@@ -35,7 +36,7 @@ export const beginChecks = {
   whileRunning: isOneOf("reject", "stop"),
   onStale: isOneOf("reject", "append"),
   generateMessageId: isFunction,
-  callbackMs: isPositiveInteger,
+  callbackMs: isTimerMs,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT`. */

@@ -163,3 +163,12 @@ test.each(rows)("%s that %s locks no chat and hangs nothing", async (name, _fail
   const isReported = /^(generateMessageId|title|stream\.|streams\.(publish|onStop))/.test(name);
   if (isReported) expect(errors).not.toEqual([]);
 });
+
+test("times that timers do not take are refused", () => {
+  const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages() });
+  const refused = expect.objectContaining({ code: "INVALID_ARGUMENT" });
+  for (const callbackMs of [0, 1.5, 2 ** 31])
+    expect(() => createChatHandler({ chats, model: "a", callbackMs })).toThrow(refused);
+  for (const beatMs of [0, 2 ** 31])
+    expect(() => new ChatStore({ stores: createMemoryStores(), ...uiMessages(), beatMs })).toThrow(refused);
+});

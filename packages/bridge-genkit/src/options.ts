@@ -6,7 +6,7 @@ import {
   invalid,
   isBoolean,
   isFunction,
-  isPositiveInteger,
+  isTimerMs,
   type StoreFactory,
 } from "@scrollback/store-core";
 
@@ -33,18 +33,11 @@ export interface ScrollbackSessionStoreOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** A longer timer runs at once. */
-const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
-
-const isInterval: Check = (value) =>
-  isPositiveInteger(value) ??
-  (Number(value) > LONGEST_INTERVAL_MS ? "must be at most 2,147,483,647 milliseconds" : undefined);
-
 const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
   stores: hasMethods("withTraits"),
   scope: isFunction,
   rejectBranchingSessions: isBoolean,
-  pollIntervalMs: isInterval,
+  pollIntervalMs: isTimerMs,
   onError: isFunction,
 };
 

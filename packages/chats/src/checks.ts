@@ -12,6 +12,7 @@ import {
   isPositiveInteger,
   isSignal,
   isString,
+  isTimerMs,
   jsonCodec,
   StoreError,
 } from "@scrollback/store-core";
@@ -110,7 +111,7 @@ export const optionChecks = {
     whileRunning: isOneOf("reject", "stop"),
     create: isObject,
   },
-  follow: { ...signal, everyMs: isPositiveInteger },
+  follow: { ...signal, everyMs: isTimerMs },
   stop: { runId: isMessageId },
   end: {
     message: () => undefined,
@@ -214,8 +215,8 @@ export function checkStoreOptions(options: unknown): void {
     preview: isFunction,
     closeAnswer: isFunction,
     now: isFunction,
-    leaseMs: isPositiveInteger,
-    beatMs: isPositiveInteger,
+    leaseMs: isTimerMs,
+    beatMs: isTimerMs,
     onError: isFunction,
   });
   const { stores } = options as { stores?: { settings?: { maxMessages?: number } } };

@@ -48,6 +48,13 @@ export const isId: Check = (value) => {
 export const isPositiveInteger: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a positive integer";
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Milliseconds of a timer: a longer one would run at once. */
+export const isTimerMs: Check = (value) =>
+  isPositiveInteger(value) ??
+  (Number(value) > LONGEST_TIMER_MS ? "must be at most 2,147,483,647 milliseconds" : undefined);
+
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Beyond this, backends represent times differently. */
 /** The longest `ttlMs`: 36,500 days. */

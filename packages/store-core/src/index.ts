@@ -13,6 +13,7 @@ export {
   isPositiveInteger,
   isSignal,
   isString,
+  isTimerMs,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
 export { withoutBlanks } from "./blank-messages.ts";
