@@ -25,6 +25,7 @@ const project = (name: string, include: string[], exclude: string[], limits: obj
     ...processesFromSource,
     // Workers are shared by files.
     restoreMocks: true,
+    setupFiles: "./conformance-tests/test/fixtures/end-file.ts",
     // A second, the default, is too short on a busy machine.
     expect: { poll: { timeout: 30_000 } },
     ...limits,

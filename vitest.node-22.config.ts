@@ -20,6 +20,7 @@ export default defineConfig({
       // Testcontainers, which starts its servers, takes no Node so old.
       ...(isOldest ? [] : ["packages/store-redis/test/conformance{.server,-cluster.deep}.test.ts"]),
     ],
+    setupFiles: "./conformance-tests/test/fixtures/end-file.ts",
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 180_000,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { afterAll } from "vitest";
+import { afterFile } from "../../../conformance-tests/test/fixtures/after-file.ts";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
@@ -26,11 +26,6 @@ export type Backend = keyof typeof backends;
 /** The URL of the Redis for streams. */
 export const redisUrl = async (): Promise<string> => (await sharedServer("redis")).url;
 
-const ends: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
-});
-
 /** A server in a process of its own. */
 export interface ChatServer {
   readonly url: string;
@@ -45,7 +40,7 @@ export async function processesOn(backend: Backend, redis: string) {
   await stores.setup();
   await stores.close();
   const folder = mkdtempSync(join(tmpdir(), "scrollback-ai-sdk-"));
-  ends.push(() => rmSync(folder, { recursive: true }));
+  afterFile(() => rmSync(folder, { recursive: true }));
   const logFile = join(folder, "log");
   writeFileSync(logFile, "");
   return {
@@ -63,7 +58,7 @@ export async function processesOn(backend: Backend, redis: string) {
         child.kill("SIGKILL");
         await exited;
       };
-      ends.push(kill);
+      afterFile(kill);
       const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
       return { url: line.trim(), kill, exited };
     },
