@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import { isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
+import { failedCall, isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 
 /** The maximum number of JSON bytes for one character of text. */
 const CHARACTER_BYTES = 6;
@@ -15,8 +15,9 @@ const UNSTORABLE = "The tool's value is too large, so it was not stored.";
 export function answerPrefix<UI extends UIMessage>(message: UI, maxBytes: number): UI {
   const { metadata, ...rest } = message;
   const parts: UIPart[] = [];
-  const keepsMetadata = metadata !== undefined && bytesOf(metadata) <= maxBytes / 2;
-  const most = keepsMetadata ? maxBytes - bytesOf(metadata) : maxBytes;
+  const metadataBytes = metadata === undefined ? Number.POSITIVE_INFINITY : bytesOf(metadata);
+  const keepsMetadata = metadataBytes <= maxBytes / 2;
+  const most = keepsMetadata ? maxBytes - metadataBytes : maxBytes;
   let left = most;
   for (const whole of message.parts) {
     const part = bytesOf(whole) > left && isToolPart(whole) ? withoutValues(whole) : whole;
@@ -37,11 +38,8 @@ function bytesOf(value: unknown): number {
 }
 
 function withoutValues(part: ToolPart): ToolPart {
-  const error = { state: "output-error", errorText: UNSTORABLE, preliminary: undefined, output: undefined };
-  return withPartFields(part, {
-    ...error,
-    input: bytesOf(part.input ?? null) > SMALL_BYTES ? null : part.input,
-  });
+  const input = bytesOf(part.input ?? null) > SMALL_BYTES ? null : part.input;
+  return failedCall(part, UNSTORABLE, { input });
 }
 
 function shortened<P extends { text: string }>(part: P, maxBytes: number, before: readonly UIPart[]): P {

@@ -1,5 +1,12 @@
 import type { ToolSet, UIMessage } from "ai";
-import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
+import {
+  failedCall,
+  isClientTool,
+  isToolPart,
+  type ToolPart,
+  type UIPart,
+  withPartFields,
+} from "./tool-parts.ts";
 import { withoutUnfinishedItems } from "./unfinished-step.ts";
 
 const INTERRUPTED = "Interrupted; it may have run.";
@@ -37,6 +44,5 @@ function isInterrupted(part: ToolPart, tools: ToolSet | undefined): boolean {
 }
 
 function interrupted(part: ToolPart): ToolPart {
-  const gone = { output: undefined, preliminary: undefined, resultProviderMetadata: undefined };
-  return withPartFields(part, { ...gone, state: "output-error", errorText: INTERRUPTED });
+  return failedCall(part, INTERRUPTED, { resultProviderMetadata: undefined });
 }

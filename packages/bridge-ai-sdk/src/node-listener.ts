@@ -32,14 +32,14 @@ export function nodeListener(
       return errorResponse(error);
     }
   };
+  let listener: Promise<RequestListener> | undefined;
   return async (incoming, outgoing) => {
     outgoing.on("close", () => {
       if (outgoing.errored) report(outgoing.errored);
     });
     // Not all platforms on which this package runs have the modules of Node's server.
-    const { toNodeHandler } = await import("srvx/node");
-    const listener = toNodeHandler(answer) as RequestListener;
-    await listener(incoming, outgoing);
+    listener ??= import("srvx/node").then(({ toNodeHandler }) => toNodeHandler(answer) as RequestListener);
+    await (await listener)(incoming, outgoing);
   };
 }
 

@@ -1,6 +1,6 @@
 import { invalid, StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { isToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
+import { failedCall, isToolPart, type UIPart } from "./tool-parts.ts";
 
 /** A store takes 1,000 levels. The message and its record need some of them. */
 const MAX_DEPTH = 900;
@@ -49,8 +49,7 @@ function storablePart(part: UIPart, onError: OnError): UIPart[] {
   if (lost.has("data")) return [];
   const left = kept as unknown as UIPart;
   if (!isToolPart(left) || !(lost.has("output") || lost.has("input"))) return [left];
-  const error = { state: "output-error", errorText: UNSTORABLE, preliminary: undefined, output: undefined };
-  return [withPartFields(left, { ...error, ...(lost.has("input") && { input: null }) })];
+  return [failedCall(left, UNSTORABLE, lost.has("input") ? { input: null } : {})];
 }
 
 /** The fields that are JSON, and the names of the others. */

@@ -27,3 +27,15 @@ export function withPartFields(part: ToolPart, fields: Readonly<Record<string, u
   const changed = Object.entries({ ...part, ...fields }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(changed) as unknown as ToolPart;
 }
+
+/** A call whose result is an error in place of an output. `fields`: further changes; undefined removes a field. */
+export function failedCall(
+  part: ToolPart,
+  errorText: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): ToolPart {
+  return withPartFields(part, {
+    ...{ state: "output-error", errorText, output: undefined, preliminary: undefined },
+    ...fields,
+  });
+}
