@@ -74,7 +74,7 @@ export const changingListings: Clause["declare"] = (test) => {
           deleted.add(id);
         }
         await stores.open(stable[pages % stable.length]).addMessages(numbered(3));
-        await stores.open(stable.at(-pages) ?? "").clear();
+        await stores.open(stable[stable.length - 1 - (pages % stable.length)]).clear();
         await stores.open(`${prefix}${String(pages).padStart(4, "0")} new`).addMessages(numbered(1));
       },
     });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
 import { expectGone, GONE, secretText } from "../deleted.ts";
@@ -88,9 +88,10 @@ export const deletion: Clause = {
         const timeout = deletedWithinMs + AFTER_MS + 1_000;
         await Promise.all(
           made.map(({ what, threadId }) =>
-            expect
-              .poll(() => backend.harness.raw.dump(threadId), { timeout, message: `the remains of ${what}` })
-              .toBe(""),
+            vi.waitFor(
+              async () => expect(await backend.harness.raw.dump(threadId), `the remains of ${what}`).toBe(""),
+              { timeout },
+            ),
           ),
         );
       },

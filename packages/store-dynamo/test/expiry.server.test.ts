@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
 import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { user } from "./messages.ts";
@@ -15,7 +15,7 @@ afterAll(async () => (await server).stop());
 const DAY = 24 * 60 * 60 * 1_000;
 
 describe.concurrent("setup", () => {
-  test("lets the server delete only expired items", async () => {
+  test("lets the server delete only expired items", async ({ expect }) => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
@@ -28,7 +28,9 @@ describe.concurrent("setup", () => {
     await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
   });
 
-  test("lets the server delete rows of threads written before and after, which stay intact", async () => {
+  test("lets the server delete rows of threads written before and after, which stay intact", async ({
+    expect,
+  }) => {
     const { TableName, url } = await ownTable();
     // DynamoDB Local does not delete an expired item that is missing in a sparse index of its table.
     await createWithoutIndex(TableName);
