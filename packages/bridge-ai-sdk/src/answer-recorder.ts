@@ -7,6 +7,7 @@ import {
   type UIMessageStreamOptions,
 } from "ai";
 import { answerPrefix } from "./answer-prefix.ts";
+import { withEndedTexts } from "./close-answer.ts";
 import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
 import { isBlankAnswer } from "./parent-id.ts";
 import { hasCode } from "./run-change.ts";
@@ -69,7 +70,7 @@ export function recordAnswer<UI extends UIMessage>({
   const end = async (): Promise<boolean> => {
     if (!whole) await macrotask();
     const made = whole ?? latest;
-    const message = made && !isBlankAnswer(made) ? storableMessage(made, onError) : undefined;
+    const message = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
     const status = statusOf();
     try {
       await run.end({
@@ -119,7 +120,7 @@ export function recordAnswer<UI extends UIMessage>({
     if (chunk.type === "finish-step") await saveStep();
     if (chunk.type === "abort") isAborted = true;
     if (chunk.type === "finish") finishReason = chunk.finishReason;
-    if (chunk.type === "error" && !run.signal.aborted) errorText ??= chunk.errorText;
+    if (chunk.type === "error" && !run.signal.aborted) errorText ??= textOfError(chunk);
   };
 
   const follow = async (stream: ReadableStream<UIMessageChunk>) => {
@@ -169,6 +170,11 @@ export function recordAnswer<UI extends UIMessage>({
       return out as ReadableStream as typeof stream;
     },
   };
+}
+
+/** The text of an error, which a stream of the application may lack. */
+function textOfError({ errorText }: { readonly errorText?: unknown }): string {
+  return typeof errorText === "string" ? errorText : ERROR_TEXT;
 }
 
 /** Waits until the chunks so far have their snapshots, which takes microtasks only. */

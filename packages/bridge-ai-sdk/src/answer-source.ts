@@ -9,7 +9,7 @@ import {
 } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { ERROR_TEXT } from "./contained-stream.ts";
-import { pairedModelMessages } from "./history.ts";
+import { sendableMessages } from "./history.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "./options.ts";
 
 /** The default of `ToolLoopAgent`. */
@@ -63,12 +63,13 @@ export async function answerOf<UI extends UIMessage>(
 
 async function reducedTurn<UI extends UIMessage>(
   turn: Turn<UI>,
-  { reducer }: ChatHandlerOptions<UI>,
+  options: ChatHandlerOptions<UI>,
   target: ReportTarget,
 ): Promise<Turn<UI>> {
+  const { reducer } = options;
   if (!reducer) return turn;
   const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
-  return { ...turn, modelMessages: pairedModelMessages(reduced, target) };
+  return { ...turn, modelMessages: sendableMessages(reduced, target, toolsOf(options)) };
 }
 
 const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");

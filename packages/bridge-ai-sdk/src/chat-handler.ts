@@ -35,12 +35,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   checkHandlerOptions(options);
   const { chats, maxMessageBytes = DEFAULT_MAX_BYTES, title, callbackMs = CALLBACK_MS } = options;
   const { allowImport: isImportAllowed = false } = options;
-  const { metadataSchema, dataSchemas, whileRunning, onStale, generateMessageId } = options;
+  const { metadataSchema, dataSchemas, fileTypes, whileRunning, onStale, generateMessageId } = options;
   const tools = toolsOf(options);
   const ui = {
     ...(tools && { tools }),
     ...(metadataSchema && { metadataSchema }),
     ...(dataSchemas && { dataSchemas }),
+    ...(fileTypes && { fileTypes }),
   };
   const begin = {
     ...ui,

@@ -27,10 +27,18 @@ export function isInterruptedByProvider(part: UIPart): boolean {
   return part.state === "output-error" && part.errorText === INTERRUPTED;
 }
 
+/** A message whose texts are complete: nothing will be added to them. */
+export function withEndedTexts<UI extends UIMessage>(message: UI): UI {
+  return { ...message, parts: message.parts.map(ended) };
+}
+
+function ended(part: UIPart): UIPart {
+  const isOpen = (part.type === "text" || part.type === "reasoning") && part.state === "streaming";
+  return isOpen ? { ...part, state: "done" } : part;
+}
+
 function closePart(part: UIPart, tools: ToolSet | undefined): UIPart[] {
-  if (part.type === "text" || part.type === "reasoning")
-    return [part.state === "streaming" ? { ...part, state: "done" } : part];
-  if (!isToolPart(part)) return [part];
+  if (!isToolPart(part)) return [ended(part)];
   if (part.state === "input-streaming") return [];
   if (part.state === "approval-responded" && !part.approval.approved)
     return [withPartFields(part, { state: "output-denied" })];

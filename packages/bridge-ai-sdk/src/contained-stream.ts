@@ -7,6 +7,9 @@ const ABORT_GRACE_MS = 1_000;
 /** The error text that clients get: the original text may contain secrets. */
 export const ERROR_TEXT = "An error occurred.";
 
+/** The chunks before which the texts of a step have ended. */
+const endsTexts: ReadonlySet<string> = new Set(["finish-step", "finish", "abort"]);
+
 /** The callbacks of a stream. */
 export interface StreamKeeper<UI extends UIMessage> {
   readonly run: Pick<ChatRun<UI>, "messageId" | "signal">;
@@ -32,11 +35,14 @@ export function containedStream<UI extends UIMessage>(
       let isStarted = false;
       const held: UIMessageChunk[] = [];
       const open = new OpenParts();
+      const endTexts = async () => {
+        for (const end of open.ends()) await emit(end);
+      };
       const emit = async (chunk: UIMessageChunk) => {
         if (chunk.type !== "start" && !isStarted) await emit({ type: "start" });
         isStarted = true;
-        // After an abort the SDK leaves texts open; the stored answer has them closed.
-        if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
+        // The SDK leaves open what a model, or an abort, has not ended; the stored answer has it closed.
+        if (endsTexts.has(chunk.type)) await endTexts();
         open.see(chunk);
         const plain = storableChunk(sentChunk(chunk, run.messageId), onError);
         if (!plain) return;
@@ -55,7 +61,10 @@ export function containedStream<UI extends UIMessage>(
             void reader.cancel(run.signal.reason).catch(() => undefined);
             break;
           }
-          if (next.done) break;
+          if (next.done) {
+            await endTexts();
+            break;
+          }
           await emit(next.value);
         }
       } catch (error) {
@@ -93,8 +102,6 @@ class OpenParts {
       this.#ends.set(`reasoning ${chunk.id}`, { type: "reasoning-end", id: chunk.id });
     else if (chunk.type === "text-end") this.#ends.delete(`text ${chunk.id}`);
     else if (chunk.type === "reasoning-end") this.#ends.delete(`reasoning ${chunk.id}`);
-    // The parts of a step end with it.
-    else if (chunk.type === "finish-step") this.#ends.clear();
   }
 
   ends(): UIMessageChunk[] {

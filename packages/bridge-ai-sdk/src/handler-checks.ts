@@ -12,6 +12,7 @@ import {
   isString,
   isTimerMs,
 } from "@scrollback/store-core";
+import { isFileTypes } from "./file-types.ts";
 import { uiOptionChecks } from "./ui-messages.ts";
 
 const isTitle: Check = (value) =>
@@ -35,6 +36,7 @@ export const beginChecks = {
   ...uiOptionChecks,
   whileRunning: isOneOf("reject", "stop"),
   onStale: isOneOf("reject", "append"),
+  fileTypes: isFileTypes,
   generateMessageId: isFunction,
   callbackMs: isTimerMs,
 };

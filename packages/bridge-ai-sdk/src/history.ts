@@ -1,15 +1,14 @@
 import {
   type ChatMessage,
-  chatHistoryTraits,
-  pairedHistory,
+  modelHistory,
   type ReportTarget,
   reportUnpaired,
-  withoutBlanks,
+  type UnpairedTool,
 } from "@scrollback/store-core";
-import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
+import { convertToModelMessages, getToolName, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { withoutNulls } from "./null-fields.ts";
 import { withoutGoneFiles, withoutUnsendableFiles } from "./old-files.ts";
-import type { UIOptions } from "./options.ts";
+import type { MessageOptions, UIOptions } from "./options.ts";
 import { sendableParts } from "./sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 import { validated } from "./user-message.ts";
@@ -59,7 +58,7 @@ function dynamicPart(part: ToolPart): UIPart {
 }
 
 /** How a history is made for a model. */
-export interface HistoryOptions extends UIOptions {
+export interface HistoryOptions extends MessageOptions {
   /** The id of the answer that the model continues. */
   readonly continuedId: string | undefined;
   /** Whether the last message is new: the turn fails if its files cannot be loaded. */
@@ -75,26 +74,34 @@ export interface HistoryOptions extends UIOptions {
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],
-  { tools, continuedId, isLastNew, fileMs, target }: HistoryOptions,
+  { tools, fileTypes, continuedId, isLastNew, fileMs, target }: HistoryOptions,
 ): Promise<ModelMessage[]> {
-  const sendable = withoutUnsendableFiles(messages, target).map((message) =>
-    message.role === "assistant"
-      ? { ...message, parts: sendableParts(message.parts, message.id === continuedId) }
-      : message,
-  );
+  const unpaired: UnpairedTool[] = [];
+  const sendable = withoutUnsendableFiles(messages, fileTypes, target).map((message) => {
+    if (message.role !== "assistant") return message;
+    const isContinued = message.id === continuedId;
+    const parts = sendableParts(message.parts, isContinued);
+    const left = message.parts.filter((part) => isToolPart(part) && !parts.includes(part)) as ToolPart[];
+    // The calls of a continued answer still wait for their results.
+    if (!isContinued) unpaired.push(...left.map(({ toolCallId }) => ({ kind: "call" as const, toolCallId })));
+    return { ...message, parts };
+  });
+  reportUnpaired(target, unpaired);
   const converted = await convertToModelMessages(sendable, {
     ...(tools && { tools }),
     ignoreIncompleteToolCalls: true,
   });
-  const paired = pairedModelMessages(withoutBlanks(converted), target);
-  const old = isLastNew ? paired.slice(0, -1) : paired;
-  return [...(await withoutGoneFiles(old, fileMs, target)), ...paired.slice(old.length)];
+  const made = sendableMessages(converted, target, tools);
+  const old = isLastNew ? made.slice(0, -1) : made;
+  return [...(await withoutGoneFiles(old, fileMs, target)), ...made.slice(old.length)];
 }
 
-/** Model messages without calls that lack their result, and results that lack their call. */
-export function pairedModelMessages(given: readonly ModelMessage[], target: ReportTarget): ModelMessage[] {
-  const { messages, unpaired } = pairedHistory<ChatMessage>(given, chatHistoryTraits);
-  reportUnpaired(target, unpaired);
+/** Model messages without what a provider refuses, by the rules of `modelHistory`. */
+export function sendableMessages(
+  given: readonly ModelMessage[],
+  target: ReportTarget,
+  tools: ToolSet | undefined,
+): ModelMessage[] {
   // The parts that are left are the SDK's own.
-  return messages as ModelMessage[];
+  return modelHistory(given as ChatMessage[], target, tools) as ModelMessage[];
 }

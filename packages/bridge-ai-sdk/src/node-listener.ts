@@ -26,7 +26,9 @@ export function nodeListener(
   const answer = async (request: Request) => {
     try {
       checkHost(request.headers.get("host"));
-      return await handler(request);
+      const response: Response | undefined = await handler(request);
+      if (!response) throw new TypeError("nodeListener: the handler returned no Response");
+      return response;
     } catch (error) {
       if (isServerError(error)) report(error);
       return errorResponse(error);

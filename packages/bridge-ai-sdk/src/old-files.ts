@@ -1,12 +1,19 @@
 import { type ReportTarget, reportOnce, StoreError } from "@scrollback/store-core";
 import type { ModelMessage, UIMessage } from "ai";
+import { isTakenType } from "./file-types.ts";
 import { isFileUrl, isThere } from "./file-url.ts";
 import type { UIPart } from "./tool-parts.ts";
 
 type FileUIPart = Extract<UIPart, { type: "file" | "reasoning-file" }>;
 
-/** Replaces the files of UI messages whose URL the SDK refuses. */
-export function withoutUnsendableFiles(messages: readonly UIMessage[], target: ReportTarget): UIMessage[] {
+/** Replaces the files of UI messages whose URL the SDK refuses, and files of users whose type the model does not take. */
+export function withoutUnsendableFiles(
+  messages: readonly UIMessage[],
+  fileTypes: readonly string[] | undefined,
+  target: ReportTarget,
+): UIMessage[] {
+  const isTaken = (part: FileUIPart) =>
+    (part.type === "file" && part.providerReference !== undefined) || isTakenType(part.mediaType, fileTypes);
   const noteOf = (part: FileUIPart) => {
     report(target, part.url);
     return { type: "text" as const, text: noteFor(part) };
@@ -14,9 +21,12 @@ export function withoutUnsendableFiles(messages: readonly UIMessage[], target: R
   return messages.map((message) => ({
     ...message,
     parts: message.parts.map((part): UIPart => {
-      if (isFilePart(part)) return isSendable(part) ? part : noteOf(part);
+      if (isFilePart(part))
+        return isSendable(part) && (message.role !== "user" || isTaken(part)) ? part : noteOf(part);
       if (part.type !== "steering-message") return part;
-      const parts = part.parts.map((one) => (one.type === "text" || isSendable(one) ? one : noteOf(one)));
+      const parts = part.parts.map((one) =>
+        one.type === "text" || (isSendable(one) && isTaken(one)) ? one : noteOf(one),
+      );
       return { ...part, parts };
     }),
   }));
@@ -97,7 +107,7 @@ function urlOf({ type, data, url, image }: AnyPart): URL | undefined {
 function noteFor(part: object): string {
   const { filename, mediaType } = part as Readonly<Record<string, unknown>>;
   const names = [filename, mediaType].filter((name) => typeof name === "string");
-  return `(A file is no longer available: ${names.join(", ")})`;
+  return `(A file is not available: ${names.join(", ")})`;
 }
 
 /** Reports a file once a chat. The query of a URL may be a signature, so the error does not contain it. */
@@ -108,10 +118,12 @@ function report(target: ReportTarget, url: string): void {
   const place = protocol.startsWith("http")
     ? `${protocol}//${host}${pathname}`
     : `${protocol || "a relative URL"}`;
-  const problem = "a file cannot be loaded, so the model gets a note in its place";
+  const problem =
+    "a file cannot be loaded, or its type is not in the option fileTypes, so the model gets a note in its place";
   reportOnce(
     target,
-    `file ${url}`,
+    // Of data in a URL, the beginning is enough.
+    `file ${url.slice(0, 1_000)}`,
     () => new StoreError("NOT_FOUND", `history: ${problem}: ${place} (thread ${target.threadId})`),
   );
 }

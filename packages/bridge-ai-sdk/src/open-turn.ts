@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";
 import { historyOf, modelMessagesOf } from "./history.ts";
-import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
+import type { BeginTurnOptions, MessageOptions, Turn, UIOptions } from "./options.ts";
 import type { PostBody } from "./post-body.ts";
 import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
 
@@ -65,7 +65,7 @@ export async function beginRun<UI extends UIMessage>(
 /** The validated request of a body. @throws StoreError `UNAVAILABLE` if the schemas do not finish in time. */
 export async function readRequest<UI extends UIMessage>(
   body: PostBody,
-  options: UIOptions,
+  options: MessageOptions,
   callbackMs = CALLBACK_MS,
 ): Promise<TurnRequest<UI>> {
   return await callWithin(callbackMs, "the validation of the message", () =>
@@ -89,7 +89,7 @@ function firstPatch<UI extends UIMessage>(
 }
 
 /** The options of {@link turnOf}. */
-export interface TurnOptions extends UIOptions, Pick<BeginTurnOptions, "callbackMs"> {
+export interface TurnOptions extends MessageOptions, Pick<BeginTurnOptions, "callbackMs"> {
   readonly target: ReportTarget;
 }
 

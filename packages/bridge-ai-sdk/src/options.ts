@@ -58,6 +58,9 @@ export type TitleOption<UI extends UIMessage> =
   | { readonly model: LanguageModel; readonly prompt?: string }
   | ((turn: Turn<UI>) => Promise<string | undefined>);
 
+/** The options that a user's message is checked with. */
+export interface MessageOptions extends UIOptions, Pick<BeginTurnOptions, "fileTypes"> {}
+
 /** The options for the run of a request. */
 export interface BeginTurnOptions {
   /**
@@ -67,6 +70,12 @@ export interface BeginTurnOptions {
   readonly whileRunning?: "reject" | "stop";
   /** The handling of a message whose parent is no longer the last message. Default `"reject"`: `CONFLICT`. */
   readonly onStale?: "reject" | "append";
+  /**
+   * The types of files that the model takes, such as `"image/png"` and `"video/*"`. Default: PNG, JPEG, GIF, WebP and PDF, which the
+   * models of OpenAI, Anthropic and Google take. A new file of another type is refused with `INVALID_ARGUMENT`; an older one becomes a
+   * note for the model: it would fail at each turn.
+   */
+  readonly fileTypes?: readonly string[];
   /** Ids of answers. Default: UUIDs. A request whose answer gets the id of a stored message fails with `CONFLICT`. */
   readonly generateMessageId?: IdGenerator;
   /**

@@ -3,7 +3,7 @@ import type { ChatEntry, RunChange } from "@scrollback/chats";
 import { invalid, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import type { ToolSet, UIMessage } from "ai";
 import { type Decisions, decidedMessage, decisionsOf } from "./decisions.ts";
-import type { UIOptions } from "./options.ts";
+import type { MessageOptions } from "./options.ts";
 import type { PostBody } from "./post-body.ts";
 import { userMessage } from "./user-message.ts";
 
@@ -34,7 +34,7 @@ export type TurnRequest<UI extends UIMessage> =
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export async function readTurnRequest<UI extends UIMessage>(
   { isRegenerate, message, messageId, parentId, lastUserMessageId, isBranch }: PostBody,
-  options: UIOptions,
+  options: MessageOptions,
 ): Promise<TurnRequest<UI>> {
   // A branch drops nothing.
   const required = { messageId, lastUserMessageId: isBranch ? undefined : lastUserMessageId };

@@ -1,4 +1,4 @@
-import { keepsReasoning, type ReasoningPlace } from "@scrollback/store-core";
+import { isBlankText, keepsReasoning, type ReasoningPlace } from "@scrollback/store-core";
 import { isInterruptedByProvider } from "./close-answer.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 
@@ -35,8 +35,7 @@ function placeOf(part: UIPart, isContinued: boolean): ReasoningPlace {
     case "reasoning-file":
       return "reasoning";
     case "text":
-      // Blank texts are left out. Some providers put a signature into the metadata of one.
-      return part.text.trim() === "" && part.providerMetadata === undefined ? "other" : "content";
+      return isBlankText(part.text) ? "other" : "content";
     case "file":
       return "content";
     default:

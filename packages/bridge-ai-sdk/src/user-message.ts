@@ -1,22 +1,32 @@
 import { invalid } from "@scrollback/store-core";
 import { safeValidateUIMessages, type UIMessage } from "ai";
+import { isTakenType } from "./file-types.ts";
 import { isFileUrl, isPublicUrl } from "./file-url.ts";
-import type { UIOptions } from "./options.ts";
+import { withoutNulls } from "./null-fields.ts";
+import type { MessageOptions, UIOptions } from "./options.ts";
 import type { UIPart } from "./tool-parts.ts";
 
 /** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
 
 /** Checks the message that a user sends. @throws StoreError `INVALID_ARGUMENT` that names the part. */
-export async function userMessage<UI extends UIMessage>(message: unknown, options: UIOptions): Promise<UI> {
-  const { id, role, parts, metadata } = message as Partial<Record<keyof UIMessage, unknown>>;
+export async function userMessage<UI extends UIMessage>(
+  message: unknown,
+  options: MessageOptions,
+): Promise<UI> {
+  const { id, role, parts: given, metadata } = message as Partial<Record<keyof UIMessage, unknown>>;
   if (role !== "user") invalid(`chat: message.role must be "user" or "assistant"`);
-  if (!Array.isArray(parts) || parts.length === 0) invalid("chat: message.parts must be an array of parts");
+  if (!Array.isArray(given) || given.length === 0) invalid("chat: message.parts must be an array of parts");
+  const parts = given.map((part) => (typeof part === "object" && part !== null ? withoutNulls(part) : part));
   for (const [index, part] of parts.entries()) {
     const type = Object(part).type;
     const isOwn = type === "text" || type === "file" || String(type).startsWith("data-");
     if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
+    if (type === "file" && !isTakenType(part.mediaType, options.fileTypes))
+      invalid(
+        `chat: message.parts[${index}].mediaType is not in the option fileTypes; add it if the model takes such files`,
+      );
     if (type === "file" && !isFileUrl(part.url))
       invalid(
         `chat: message.parts[${index}].url must be an http or https URL without credentials, or a data URL in base64`,

@@ -42,6 +42,7 @@ type NotCalled =
   | "allowImport"
   | "maxMessageBytes"
   | "callbackMs"
+  | "fileTypes"
   | "whileRunning"
   | "onStale";
 

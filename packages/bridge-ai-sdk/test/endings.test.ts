@@ -315,6 +315,47 @@ test.each<[string, UIMessageChunk[], object[]]>([
   },
 );
 
+test.each<[string, UIMessageChunk[]]>([
+  ["before the next step", [{ type: "finish-step" }, { type: "start-step" }, { type: "finish" }]],
+  ["at the finish", [{ type: "finish" }]],
+  ["at the end of the stream", []],
+])("texts that a stream leaves open are ended %s, for the client as in the store", async (_, rest) => {
+  await using server = await serve({
+    generate: () =>
+      ReadableStream.from<UIMessageChunk>([
+        ...([{ type: "start" }, { type: "start-step" }] as const),
+        ...([
+          { type: "reasoning-start", id: "0" },
+          { type: "text-start", id: "0" },
+        ] as const),
+        ...([{ type: "text-delta", id: "0", delta: "words" }] as const),
+        ...rest,
+      ]),
+  });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "q" });
+  const stored = await server.stored("c");
+  expect(stored).toEqual(tab.plain);
+  expect(stored?.[1]?.parts.filter((part) => "state" in part)).toMatchObject([
+    { type: "reasoning", state: "done" },
+    { type: "text", state: "done" },
+  ]);
+});
+
+test("an error without a text ends the answer as failed", async () => {
+  const chunks = [
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: "a" },
+    { type: "error" },
+  ];
+  await using server = await serve({ generate: () => ReadableStream.from(chunks as UIMessageChunk[]) });
+  await server.post({ id: "c", message: user("q") });
+  expect((await server.mine.read("c"))?.entries[1]).toMatchObject({
+    ...{ status: "failed", error: "An error occurred." },
+    message: { parts: [{ type: "text", text: "a", state: "done" }] },
+  });
+});
+
 test.concurrent("outputs of tools that are not JSON are stored as the client receives them", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const dated = {

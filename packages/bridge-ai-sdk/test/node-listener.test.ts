@@ -46,6 +46,7 @@ test("nodeListener: errors of the handler and of a body reach the client and onE
     if (pathname === "/conflict") throw new StoreError("CONFLICT", "no");
     if (pathname === "/throws") throw thrown;
     if (pathname === "/rejects") return Promise.reject(thrown);
+    if (pathname === "/nothing") return undefined as never;
     return new Response(
       new ReadableStream({
         start: (controller) => controller.enqueue(new TextEncoder().encode("so far")),
@@ -60,13 +61,14 @@ test("nodeListener: errors of the handler and of a body reach the client and onE
   expect((await fetch(`${url}/conflict`)).status).toBe(409);
   expect((await fetch(`${url}/refused`)).status).toBe(401);
   expect(errors).toEqual([]);
-  for (const path of ["/throws", "/rejects"]) {
+  for (const path of ["/throws", "/rejects", "/nothing"]) {
     const response = await fetch(`${url}${path}`);
     expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining("secret")]);
   }
   await expect(fetch(`${url}/breaks`).then((response) => response.text())).rejects.toThrow();
-  await until(() => errors.length === 3);
-  expect(errors).toEqual([thrown, thrown, broken]);
+  await until(() => errors.length === 4);
+  const nothing = expect.objectContaining({ message: "nodeListener: the handler returned no Response" });
+  expect(errors).toEqual([thrown, thrown, nothing, broken]);
 });
 
 test("nodeListener: a client that disconnects cancels the response's body, and is no error", async () => {

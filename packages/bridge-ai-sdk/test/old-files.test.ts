@@ -24,7 +24,7 @@ const look = tool({
 /** The requests for files, and whether they are answered. */
 const web = { isThere: true, requests: [] as string[] };
 
-function open(model: MockLanguageModelV4 = scriptedModel()) {
+function open(model: MockLanguageModelV4 = scriptedModel(), fileTypes?: string[]) {
   web.isThere = true;
   web.requests = [];
   vi.stubGlobal("fetch", async (url: string, init?: RequestInit) => {
@@ -36,7 +36,13 @@ function open(model: MockLanguageModelV4 = scriptedModel()) {
   const errors: unknown[] = [];
   const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages() });
   const onError = (error: unknown) => void errors.push(error);
-  const chat = createChatHandler<UIMessage>({ chats, model, tools: { lookUp: look }, onError });
+  const chat = createChatHandler<UIMessage>({
+    chats,
+    model,
+    tools: { lookUp: look },
+    onError,
+    ...(fileTypes && { fileTypes }),
+  });
   const post = async (body: object) => {
     const request = new Request("http://h/api/chat", {
       method: "POST",
@@ -60,7 +66,7 @@ test("a file whose URL has expired: later turns are answered with a note in its 
   web.isThere = false;
   for (const id of ["m2", "m3"])
     expect(textIn((await post({ message: user(id, "say next") })).chunks)).toBe("next ");
-  expect(prompt()).toContain("(A file is no longer available: image/png)");
+  expect(prompt()).toContain("(A file is not available: image/png)");
   expect(prompt()).not.toContain("files.example");
   const { chunks } = await post({ trigger: "regenerate-message" });
   expect(textIn(chunks)).toBe("next ");
@@ -79,7 +85,7 @@ test("a new message whose file cannot be loaded fails; sent again or made again,
   expect((await post({ message: asks("m1", ...parts) })).chunks.map(({ type }) => type)).toContain("error");
   for (const again of [{ message: asks("m1", ...parts) }, { trigger: "regenerate-message" }]) {
     expect(textIn((await post(again)).chunks)).toContain("hello");
-    expect(prompt()).toContain("no longer available");
+    expect(prompt()).toContain("A file is not available");
   }
 });
 
@@ -89,7 +95,7 @@ test("a file in a tool's result that has expired becomes a note", async () => {
   expect(prompt()).toContain('"type":"file"');
   web.isThere = false;
   expect(textIn((await post({ message: user("m2", "say next") })).chunks)).toBe("next ");
-  expect(prompt()).toContain("no longer available");
+  expect(prompt()).toContain("A file is not available");
   expect(errors).toHaveLength(1);
 });
 
@@ -120,7 +126,7 @@ test.each(refused)(
     const made = { ...answer("a1"), parts: url.startsWith("http:") ? [] : parts } as UIMessage;
     await mine.create({ id: "c", messages: [asks("m1", file(url, { filename: "x.png" })), made] });
     expect(textIn((await post({ message: user("m2", "say next") })).chunks)).toBe("next ");
-    expect(prompt()).toContain("(A file is no longer available: x.png, image/png)");
+    expect(prompt()).toContain("(A file is not available: x.png, image/png)");
     expect(prompt()).not.toContain('"type":"file"');
     expect(errors).toHaveLength(1);
     expect(web.requests.filter((one) => !one.includes("files.example"))).toEqual([]);
@@ -135,4 +141,32 @@ test("a file that was uploaded to a provider, and one in base64, are sent withou
   expect(prompt()).toContain("file-1");
   expect(prompt()).toContain("AAAA");
   expect([errors, web.requests]).toEqual([[], []]);
+});
+
+test("a file of a type that the model does not take is refused in a request, and a note in a chat that was made with it", async () => {
+  const data = (mediaType: string) => file(`data:${mediaType};base64,AAAA`, { mediaType });
+  for (const type of ["text/html", "video/mp4", "text/plain"]) {
+    const { mine, post, errors, prompt } = open();
+    expect(await post({ message: asks("m1", data(type)) })).toMatchObject({
+      ...{ status: 400, error: "INVALID_ARGUMENT" },
+    });
+    await mine.create({ id: "c", messages: [asks("m1", data(type)), answer("a1")] });
+    for (const id of ["m2", "m3"]) await post({ message: user(id, "say next") });
+    expect(prompt()).toContain(`(A file is not available: ${type})`);
+    expect(prompt()).not.toContain("AAAA");
+    expect(errors).toMatchObject([{ code: "NOT_FOUND" }]);
+  }
+  const { post, prompt } = open(scriptedModel(), ["video/*", "Text/Plain"]);
+  await post({
+    message: asks("m1", { type: "text", text: "say a" }, data("video/mp4"), data("text/plain;charset=utf-8")),
+  });
+  expect(prompt()?.match(/AAAA/g)).toHaveLength(2);
+  expect(await post({ message: asks("m2", data("image/png")) })).toMatchObject({ status: 400 });
+});
+
+test("fileTypes are media types", () => {
+  for (const fileTypes of [["png"], "image/png", [1], ["image/"]])
+    expect(() => open(scriptedModel(), fileTypes as never)).toThrow(
+      /fileTypes must be an array of media types/,
+    );
 });

@@ -141,6 +141,67 @@ test.each<[name: string, script: Script, sent: string[]]>([
   expect(body.messages.every(({ content }) => content.length > 0)).toBe(true);
 });
 
+test("what a provider refuses in any text, id or input is changed in the history that it gets", async () => {
+  const step = { type: "step-start" };
+  const called = (toolCallId: string, fields: object) => ({
+    ...{ type: "dynamic-tool", toolName: "get it", toolCallId, state: "output-available", input: { a: 1 } },
+    ...fields,
+  });
+  const made = {
+    id: "a1",
+    role: "assistant",
+    parts: [
+      step,
+      called("functions.get:0", { output: "lone \uD800" }),
+      ...[step, called("functions.get:0", { state: "output-error", input: "{bad", errorText: "not JSON" })],
+      ...[step, { type: "text", text: " ", providerMetadata: { openai: { itemId: "msg_1" } } }],
+    ],
+  } as unknown as UIMessage;
+  for (const name of ["openai", "anthropic"] as const) {
+    const { model, bodies } = scriptedProvider(name, []);
+    const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages({ tools }) });
+    const mine = chats.of("ada");
+    await mine.create({ id: "c", messages: [user("q1", "lone \uDC00"), made] });
+    const errors: unknown[] = [];
+    const chat = createChatHandler({ chats, model, tools, onError: (error) => void errors.push(error) });
+    const body = JSON.stringify({ id: "c", message: user("q2") });
+    await (
+      await chat.fetch(new Request("http://h/api/chat", { method: "POST", body }), { owner: "ada" })
+    ).text();
+    const sent = JSON.stringify(bodies.at(-1)?.input ?? bodies.at(-1)?.messages);
+    expect(errors).toEqual([]);
+    expect(sent).not.toMatch(/\\ud800|\\udc00|functions\.get|get it|msg_1/);
+    const ids = [...sent.matchAll(/"(?:call_id|tool_use_id|id)":"(call_[^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).toHaveLength(4);
+    if (name === "anthropic") expect(sent).toContain('"input":{"input":"{bad"}');
+    expect((await mine.read("c"))?.entries[1]?.message).toEqual(made);
+  }
+});
+
+test("a call that is left out because it has no result is reported once a chat", async () => {
+  const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages({ tools }) });
+  const ask = {
+    type: "tool-deleteFile",
+    toolCallId: "c1",
+    state: "approval-requested",
+    input: { path: "a" },
+  };
+  const parts = [{ type: "step-start" }, { ...ask, approval: { id: "x" } }];
+  const waiting = { id: "a1", role: "assistant", parts } as unknown as UIMessage;
+  await chats.of("ada").create({ id: "c", messages: [user("q1"), waiting] });
+  const errors: unknown[] = [];
+  const { model } = scriptedProvider("openai", []);
+  const chat = createChatHandler({ chats, model, tools, onError: (error) => void errors.push(error) });
+  for (const id of ["q2", "q3"]) {
+    const body = JSON.stringify({ id: "c", message: user(id) });
+    await (
+      await chat.fetch(new Request("http://h/api/chat", { method: "POST", body }), { owner: "ada" })
+    ).text();
+  }
+  expect(errors).toMatchObject([{ code: "INVALID_STATE", message: expect.stringContaining("the call c1") }]);
+});
+
 test("closeAnswer: the last step loses its item ids and the results of the provider's tools; other metadata stays", () => {
   const { closeAnswer } = uiMessages();
   const answer = (...parts: object[]) => ({ id: "a", role: "assistant", parts }) as UIMessage;

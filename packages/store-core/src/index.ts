@@ -16,7 +16,7 @@ export {
   isTimerMs,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
-export { withoutBlanks } from "./blank-messages.ts";
+export { isBlankText } from "./blank-messages.ts";
 export { CALLBACK_MS, type CallbackHandling, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
@@ -79,6 +79,7 @@ export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
+export { modelHistory } from "./model-history.ts";
 export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";

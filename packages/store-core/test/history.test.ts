@@ -6,7 +6,6 @@ import {
   pairedHistory,
   reportUnpaired,
   StoreError,
-  withoutBlanks,
 } from "../src/index.ts";
 
 const call = (id: string): Part => ({ type: "tool-call", toolCallId: id, toolName: "t", input: {} });
@@ -88,26 +87,6 @@ test.each<[string, ChatMessage[]]>([
   expect(unpaired).toEqual([]);
   expect(messages.every((message, index) => message === given[index])).toBe(true);
   expect(messages).toHaveLength(given.length);
-});
-
-test("withoutBlanks: empty texts and messages without content", () => {
-  const signed = { ...text(""), providerOptions: { google: { signature: "s" } } } as Part;
-  const image: Part = { type: "file", data: "AAAA", mediaType: "image/png" };
-  const kept = [user("hi"), says(signed), says(call("a")), tool()];
-  expect(withoutBlanks(kept).every((message, index) => message === kept[index])).toBe(true);
-  const noText = { role: "user", content: [{ type: "text", text: "(a message without text)" }] };
-  expect(
-    withoutBlanks([
-      user(" \n"),
-      { role: "user", content: [] },
-      { role: "user", content: [text(" "), image] },
-      says(),
-      says(text("")),
-      says(text(" "), call("a")),
-      { role: "assistant", content: "" },
-      { role: "system", content: "" },
-    ]),
-  ).toEqual([noText, noText, { role: "user", content: [image] }, says(call("a"))]);
 });
 
 afterEach(() => void vi.restoreAllMocks());

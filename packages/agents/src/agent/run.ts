@@ -3,14 +3,11 @@ import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import {
   type ChatMessage,
-  chatHistoryTraits,
   invalid,
-  pairedHistory,
+  modelHistory,
   type Revision,
-  reportUnpaired,
   StoreError,
   untilAborted,
-  withoutBlanks,
 } from "@scrollback/store-core";
 import {
   type FinishReason,
@@ -178,10 +175,9 @@ export class Run {
   #sendable(messages: readonly ChatMessage[]): readonly ChatMessage[] {
     const { agent, conversation } = this.#request;
     if (this.#isKeptByService) return messages;
-    const paired = pairedHistory(messages, chatHistoryTraits);
     const onError = (error: unknown) => agent.onError(error, { source: "history" });
-    reportUnpaired({ scope: agent, threadId: conversation?.id ?? "", onError }, paired.unpaired);
-    return withoutBlanks(paired.messages);
+    const target = { scope: agent, threadId: conversation?.id ?? "", onError };
+    return modelHistory(messages, target, this.#invocations.tools);
   }
 
   #repeat(answer: readonly ChatMessage[]): ModelCall {
