@@ -340,6 +340,11 @@ test.each<[string, UIMessageChunk[]]>([
     { type: "reasoning", state: "done" },
     { type: "text", state: "done" },
   ]);
+  const { chunks } = await server.post({ id: "c", message: user("again") });
+  const types = chunks.map(({ type }) => type);
+  const [first = { type: "" }] = rest;
+  const end = rest.length > 0 ? types.indexOf(first.type) : types.length;
+  expect(types.slice(end - 2, end)).toEqual(["reasoning-end", "text-end"]);
 });
 
 test("an error without a text ends the answer as failed", async () => {
