@@ -5,7 +5,8 @@
  * - `test`: prepares the servers, and runs `quick` and the tests on servers.
  * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
  *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
- * - `ci`: style, types, `test`, and the parts of `deep` that check what is published: packaging, the site, and PostgreSQL.
+ * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB and PostgreSQL, mutants of the record log, the pages,
+ *   packaging, the site.
  *
  * CONTRIBUTING.md says what each plan covers. Every part runs, even after a failure. The end of the output repeats the failures, then
  * the minutes of each part beside its limit.
@@ -66,9 +67,9 @@ const build: Part = {
   command: ["turbo", "run", "build", "--output-logs=errors-only"],
 };
 const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
-const units = tests("unit tests", 2, ["unit"]);
+const units = tests("unit tests", 3, ["unit"]);
 // More workers than cores, because these tests wait for servers.
-const onServers = tests("tests on servers", 8, ["server"], { files: ["--maxWorkers=4"] });
+const onServers = tests("tests on servers", 9, ["server"], { files: ["--maxWorkers=4"] });
 
 /** More rounds, steps, writers and time. */
 const DEEP = { SCROLLBACK_DEEP: "1" };
@@ -80,16 +81,13 @@ const planOn = (...more: string[]): Plan => [
   [build],
   [onServers],
 ];
-/** What is published: the parts of the deep plan that every change is checked against. */
-const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
+/** The parts of the deep plan that every change is checked against. */
+const ofDeep = tests("parts of the deep plan", 13, ["deep"], {
   files: [
-    ...[
-      "packages/store-postgres/test/conformance.deep",
-      "test/closing.deep",
-      "store-core/test/observation",
-      "unobserved.deep",
-      "servers-absent.deep",
-    ],
+    ...["packages/store-postgres/test/conformance.deep", "packages/store-dynamo/test/conformance.deep"],
+    ...["simulator-mutants.deep", "simulator-odd-seeds.deep", "reporter.deep", "test/docs.deep"],
+    ...["web-chat-servers.deep", "web-chat-concurrent.deep"],
+    ...["test/closing.deep", "store-core/test/observation", "unobserved.deep", "servers-absent.deep"],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
     ...["packages/cli/test/packed.deep", "site/test/site.deep", "store-core/test/opentelemetry"],
   ],
@@ -97,7 +95,7 @@ const published = tests("packaging, site and PostgreSQL", 9, ["deep"], {
 const plans: Record<string, Plan> = {
   quick: [[units]],
   test: planOn(),
-  ci: [[lint], [types], ...planOn("postgres"), [published]],
+  ci: [[lint], [types], ...planOn("postgres"), [ofDeep]],
   deep: [
     [servers(7), build],
     [

@@ -3,7 +3,7 @@ import type { Clause } from "../../src/clause.ts";
 import { declareClause } from "../../src/suite.ts";
 import { memoryHarness } from "../memory-harness.ts";
 
-// A suite of two small clauses on three backends, one without its server. Run by reporter.server.test.ts.
+// A suite of two small clauses on three backends, one without its server. Run by reporter.deep.test.ts.
 const order: Clause = {
   title: "Order",
   declare(test) {
