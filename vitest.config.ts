@@ -14,6 +14,8 @@ import { fromSource, processesFromSource } from "./vitest.source.ts";
  * runs write none.
  */
 const report = process.env.SCROLLBACK_REPORT;
+/** In the deep plan, the suite on DynamoDB and PostgreSQL is in one table with the suite on the other backends. */
+const suites = process.env.SCROLLBACK_DEEP === "1" ? ["packages/store-*/test/conformance.deep.test.ts"] : [];
 
 const ignored = ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"];
 const project = (name: string, include: string[], exclude: string[], limits: object) => ({
@@ -44,12 +46,12 @@ export default defineConfig({
         testTimeout: 60_000,
         hookTimeout: 60_000,
       }),
-      project("server", ["**/*.server.test.ts"], [], {
+      project("server", ["**/*.server.test.ts", ...suites], [], {
         isolate: false,
         testTimeout: 180_000,
         hookTimeout: 300_000,
       }),
-      project("deep", ["**/*.deep.test.ts"], [], { testTimeout: 180_000, hookTimeout: 300_000 }),
+      project("deep", ["**/*.deep.test.ts"], suites, { testTimeout: 180_000, hookTimeout: 300_000 }),
     ],
     reporters:
       report === undefined
