@@ -172,6 +172,15 @@ export class Backend implements AsyncDisposable {
     };
   }
 
+  requireIndex(): void {
+    if (!this.driver.index) this.#test.skip("there is no index (capabilities.index)");
+  }
+
+  /** Everything that is stored of an index. */
+  async dumpIndex(index: string): Promise<string> {
+    return (await this.harness.raw.dumpIndex?.(index)) ?? "";
+  }
+
   requireStateWithMessages(): void {
     if (!this.driver.exportThread) this.#test.skip("a state holds no messages (the backend keeps them)");
   }
@@ -183,7 +192,9 @@ export class Backend implements AsyncDisposable {
 
 /** @throws if a harness lacks what its driver's capabilities require: the suite would skip tests unnoticed. */
 export function checkHarness(harness: Harness): void {
-  const { sharing, roundTrips } = harness.driver.capabilities;
+  const { sharing, roundTrips, index } = harness.driver.capabilities;
+  if (index && !harness.raw.dumpIndex)
+    throw new Error("harness.raw.dumpIndex is required: the driver has capabilities.index");
   const demand = (name: keyof Harness, needed: boolean, why: string) => {
     if (needed && harness[name] === undefined) throw new Error(`harness.${name} is required: ${why}`);
   };

@@ -50,6 +50,11 @@ export interface RawAccess {
    * deleted content and the remembered ids of a deleted thread; `""` if nothing is stored.
    */
   dump(threadId: string): Promise<string>;
+  /**
+   * Returns everything that is physically stored of the entries of an index; `""` if nothing is stored. Required if the driver has an
+   * index.
+   */
+  dumpIndex?(index: string): Promise<string>;
   /** Replaces the record of message `sequence`, which must exist, with `record`. */
   plant(threadId: string, sequence: number, record: string): Promise<void>;
 }

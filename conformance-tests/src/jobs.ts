@@ -127,8 +127,27 @@ async function act(
   return clients.length;
 }
 
+/** Inserts entries and updates each one, until `times` are made. Reports each acknowledged write as `key/version`. */
+async function keep(
+  stores: StoreFactory,
+  job: { index: string; times: number },
+  progress: Progress,
+): Promise<number> {
+  const index = stores.index(job.index);
+  for (let number = 0; number < job.times; number++) {
+    const place = { key: `key ${number}`, id: "1" };
+    for (const version of [0, 1]) {
+      const content = { version, order: number, value: `version ${version}` };
+      await (version === 0 ? index.insert(place, content) : index.update(place, content));
+      progress(`${place.key}/${version}`);
+    }
+    await sleep(Math.random() * 3);
+  }
+  return job.times;
+}
+
 /** The jobs that a second client can do, in this process or in another. */
-export const jobs = { append, observe, take, count, act };
+export const jobs = { append, observe, take, count, act, keep };
 
 export type JobName = keyof typeof jobs;
 export type JobInput<Name extends JobName> = Parameters<(typeof jobs)[Name]>[1];

@@ -5,6 +5,7 @@ export function wrapDriver(driver: Driver, instead: Partial<Driver>): Driver {
   const { setup, exportThread, importThread } = driver;
   return {
     capabilities: driver.capabilities,
+    ...(driver.index && { index: driver.index }),
     commit: (request) => driver.commit(request),
     read: (request) => driver.read(request),
     delete: (request) => driver.delete(request),

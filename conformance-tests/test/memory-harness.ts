@@ -30,6 +30,11 @@ export async function memoryHarness(driver: Driver = new MemoryDriver()): Promis
         const snapshot = driver.exportThread?.(threadId);
         return snapshot ? [...snapshot.messages, snapshot.metadata ?? ""].join("\n") : "";
       },
+      async dumpIndex(index) {
+        const request = { index, direction: "up", limit: 100, after: undefined, signal: undefined } as const;
+        const { entries = [] } = (await driver.index?.listEntries(request)) ?? {};
+        return entries.map(({ value }) => value).join("\n");
+      },
       async plant(threadId, sequence, record) {
         const { entries } = await driver.read({ ...everything, threadId });
         const was = entries.find((entry) => entry.sequence === sequence)?.record;

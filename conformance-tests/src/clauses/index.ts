@@ -21,6 +21,7 @@ import { time } from "./c19-time.ts";
 import { listing } from "./c20-listing.ts";
 import { deletion } from "./c21-deletion.ts";
 import { copies } from "./c22-copies.ts";
+import { index } from "./c23-index.ts";
 import { history } from "./history.ts";
 import { model } from "./model.ts";
 
@@ -48,6 +49,7 @@ export const clauses: Readonly<Record<string, Clause>> = {
   C20: listing,
   C21: deletion,
   C22: copies,
+  C23: index,
   Model: model,
   History: history,
 };

@@ -1,3 +1,4 @@
+import type { EntryIndex } from "./entry-index.ts";
 import type { StoreError, StoreErrorCode } from "./errors.ts";
 import { REPLY_TIMEOUT_MS } from "./network/options.ts";
 import type { ThreadSnapshot } from "./state.ts";
@@ -28,6 +29,11 @@ export interface DriverCapabilities {
   readonly trimmedWithinCommits: number;
   /** The maximum time in milliseconds after which the backend stores no data of a deleted thread; 0: when `delete` returns. */
   readonly deletedWithinMs: number;
+  /**
+   * Of the {@link Driver.index}; absent if the driver has none. `maxValueBytes`: the maximum size of an entry's value, a record, in
+   * UTF-8 bytes: at least 8 KiB. A larger value is `TOO_LARGE`.
+   */
+  readonly index?: { readonly maxValueBytes: number };
   /**
    * The number of requests to the backend in the steady state, for a commit and for a read of the newest few messages. 0
    * for none.
@@ -277,6 +283,8 @@ export interface Driver {
    * number of requests. @throws StoreError `INVALID_ARGUMENT` for a cursor that is not this driver's.
    */
   list(request: ListRequest): Promise<ThreadListing>;
+  /** The index, in the same namespace. Absent if the backend has none: then layers that keep lists cannot use the driver. */
+  readonly index?: EntryIndex | undefined;
   /**
    * Releases what the driver opened. A client that was passed in stays open. Called once. Never waits for an operation
    * that hangs.
@@ -297,6 +305,9 @@ export interface Driver {
   /** The inverse: creates the thread from a snapshot, unless it already exists. */
   importThread?(threadId: string, snapshot: ThreadSnapshot): void;
 }
+
+/** The maximum size of the value of an entry of an index, on every backend of this repository. */
+export const MAX_VALUE_BYTES = 8 * 1_024;
 
 /** The number of a thread's newest operation ids that a driver remembers. */
 export const REMEMBERED_OPERATIONS = 64;

@@ -27,6 +27,7 @@ import { formatMetadataRecord } from "./record.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import { StoreContext } from "./store-context.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
+import { listIndexes, storeIndexOf } from "./store-index.ts";
 import { trimmings } from "./trimming.ts";
 
 checkNodeVersion();
@@ -124,6 +125,8 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
       return Buffer.byteLength(formatMetadataRecord(encodeText(codec, metadata, write)));
     },
+    index: (name) => storeIndexOf(context, name),
+    listIndexes: async (options = {}) => await listIndexes(context, options),
     listThreads: (options = {}) => listThreads(context, options),
     iterateThreads: (options = {}) => iterateThreads(context, options),
     async deleteThread(threadId, options = {}) {

@@ -43,6 +43,7 @@ export {
   formatRevision,
   type ListedThread,
   type ListRequest,
+  MAX_VALUE_BYTES,
   NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
@@ -51,6 +52,22 @@ export {
   type ThreadTimes,
   type ThreadView,
 } from "./driver.ts";
+export {
+  type EntriesRequest,
+  type EntryFields,
+  type EntryIndex,
+  type EntryPage,
+  type EntryPlace,
+  type EntryPut,
+  entryPageOf,
+  type IndexesRequest,
+  type IndexListing,
+  indexListingOf,
+  isExpiredEntry,
+  nameOfCursor,
+  type StoredEntry,
+  sortKey,
+} from "./entry-index.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export { checkFactoryOptions, createStores, storeOptionChecks } from "./factory.ts";
 export {
@@ -78,6 +95,7 @@ export {
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
+export { MemoryIndex } from "./memory-index.ts";
 export * from "./message.ts";
 export { modelHistory } from "./model-history.ts";
 export * from "./network/index.ts";
@@ -118,6 +136,17 @@ export type {
   ThreadCopy,
   TraitsOption,
 } from "./store-factory.ts";
+export {
+  type EntryContent,
+  type EntryKey,
+  type EntryList,
+  type IndexEntry,
+  type IndexList,
+  LAST_VERSION,
+  type ListEntriesOptions,
+  type ListIndexesOptions,
+  type StoreIndex,
+} from "./store-index.ts";
 export { storedCopy } from "./stored-copy.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
 export { isContentPart, outputOfPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";

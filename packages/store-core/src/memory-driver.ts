@@ -11,6 +11,7 @@ import {
   formatRevision,
   type ListedThread,
   type ListRequest,
+  MAX_VALUE_BYTES,
   NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
@@ -19,6 +20,7 @@ import {
   type ThreadView,
 } from "./driver.ts";
 import { newIncarnation } from "./incarnation.ts";
+import { MemoryIndex } from "./memory-index.ts";
 import { kindOfRecord } from "./record.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import {
@@ -71,6 +73,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   expiry: true,
   trimmedWithinCommits: 0,
   deletedWithinMs: REMEMBERED_MS,
+  index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
   roundTrips: Object.freeze({ commit: 0, read: 0 }),
 });
 
@@ -80,6 +83,7 @@ const capabilities: DriverCapabilities = Object.freeze({
  */
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
+  readonly index: MemoryIndex;
   readonly #threads = new Map<string, Thread>();
   /** In the order of their deletion. */
   readonly #deleted = new Map<string, Deleted>();
@@ -90,6 +94,7 @@ export class MemoryDriver implements Driver {
   /** @param options `clock`: the clock of expiry, for tests. Default: the system clock. */
   constructor({ clock = systemClock }: { readonly clock?: Pick<Clock, "wall"> } = {}) {
     this.#clock = clock;
+    this.index = new MemoryIndex(clock);
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {

@@ -1,10 +1,11 @@
 import type { MessageKind } from "./message.ts";
 
-/** The kind of a record: a message's, or `m` for metadata. */
-export type RecordKind = MessageKind | "m";
+/** The kind of a record: a message's, `m` for metadata, or `e` for an entry of an index. */
+export type RecordKind = MessageKind | "m" | "e";
 
 /** The thread that a record belongs to, and its kind. */
 export interface RecordLocation {
+  /** For an entry of an index: the JSON of the index's name, the key and the id. */
   readonly threadId: string;
   readonly kind: RecordKind;
 }

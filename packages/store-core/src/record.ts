@@ -1,8 +1,9 @@
 import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
+import type { EntryPlace } from "./entry-index.ts";
 import { StoreError } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
-import type { RecordKind } from "./record-location.ts";
+import type { RecordKind, RecordLocation } from "./record-location.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for
@@ -32,6 +33,23 @@ export function formatMetadataRecord(text: string): string {
   return `${FORMAT_VERSION}m${text}`;
 }
 
+/** Makes the record of an entry of an index from its encoded value. */
+export function formatEntryRecord(text: string): string {
+  return `${FORMAT_VERSION}e${text}`;
+}
+
+/** Decodes the value of an entry's record. @throws StoreError `CORRUPT`, as {@link decodeRecord}. */
+export function decodeEntryRecord(codec: Codec, record: unknown, place: EntryPlace): unknown {
+  const where = `an entry of index "${place.index}" (key "${place.key}")`;
+  if (typeof record !== "string" || !entryRecord.test(record)) throw corruptRecord(where, problemOf(record));
+  return decodeText(codec, record.slice(METADATA_START), { threadId: bindingOf(place), kind: "e" }, where);
+}
+
+/** The location to which the value of an entry is bound. */
+export function bindingOf({ index, key, id }: EntryPlace): string {
+  return JSON.stringify([index, key, id]);
+}
+
 /** The record of a message without its time: equal for two writes of the same message. */
 export function timelessRecord(record: string): string {
   return record.slice(0, METADATA_START) + record.slice(MESSAGE_START);
@@ -50,6 +68,7 @@ export function timeOfRecord(record: string): number {
 
 const messageRecord = new RegExp(`^${FORMAT_VERSION}[sutcbko]\\d{${TIME_DIGITS}}`);
 const metadataRecord = new RegExp(`^${FORMAT_VERSION}m`);
+const entryRecord = new RegExp(`^${FORMAT_VERSION}e`);
 
 /**
  * Decodes the value of a record.
@@ -65,16 +84,27 @@ export function decodeRecord(
   sequence: number | undefined,
 ): unknown {
   const isMetadata = sequence === undefined;
-  if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record)) {
-    throw corrupt(problemOf(record), threadId, sequence);
-  }
+  const where = `${isMetadata ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
+  if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record))
+    throw corruptRecord(where, problemOf(record), { sequence });
   const kind = record[1] as RecordKind;
+  const text = record.slice(isMetadata ? METADATA_START : MESSAGE_START);
+  return decodeText(codec, text, { threadId, kind }, where, sequence);
+}
+
+function decodeText(
+  codec: Codec,
+  text: string,
+  location: RecordLocation,
+  where: string,
+  sequence?: number,
+): unknown {
   try {
-    return codec.decode(record.slice(isMetadata ? METADATA_START : MESSAGE_START), { threadId, kind });
+    return codec.decode(text, location);
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
     const problem = known ?? "the codec refused it; was it written with another codec?";
-    throw corrupt(problem, threadId, sequence, cause);
+    throw corruptRecord(where, problem, { cause, sequence });
   }
 }
 
@@ -85,13 +115,10 @@ function problemOf(record: unknown): string {
     : "it is not a Scrollback record";
 }
 
-function corrupt(
+function corruptRecord(
+  where: string,
   problem: string,
-  threadId: string,
-  sequence: number | undefined,
-  cause?: unknown,
+  options: { readonly cause?: unknown; readonly sequence?: number | undefined } = {},
 ): StoreError {
-  const where = sequence === undefined ? "the metadata" : `message ${sequence}`;
-  const message = `${where} of thread "${threadId}" cannot be read: ${problem}`;
-  return new StoreError("CORRUPT", message, { cause, sequence });
+  return new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, options);
 }

@@ -100,15 +100,22 @@ export class StoreContext<M> {
 
   /** Sends a request of the factory, and retries during a short outage of the backend. */
   request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const attempt = async () => {
-      this.assertOpen();
-      try {
-        return await operation();
-      } catch (error) {
-        throw this.toStoreError(error);
-      }
-    };
+    const attempt = () => this.#attempt(operation);
     return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
+  }
+
+  /** Sends a request of the factory once: it must not be repeated. */
+  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return untilAborted(() => this.#attempt(operation), signal);
+  }
+
+  async #attempt<T>(operation: () => Promise<T>): Promise<T> {
+    this.assertOpen();
+    try {
+      return await operation();
+    } catch (error) {
+      throw this.toStoreError(error);
+    }
   }
 
   /** Runs `write` exclusively for its thread: commits that have not begun yet wait by {@link turnOf}. */

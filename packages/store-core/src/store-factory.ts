@@ -4,6 +4,7 @@ import type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.
 import type { ChatMessage, MessageTraits } from "./message.ts";
 import type { StoreSettings } from "./state.ts";
 import type { Cursor, MessageStore, Revision, WriteOptions } from "./store.ts";
+import type { IndexList, ListIndexesOptions, StoreIndex } from "./store-index.ts";
 import type { Trimming } from "./trimming.ts";
 
 /** The options of {@link StoreFactory.deleteThread}. */
@@ -109,6 +110,19 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   listThreads(options?: ListThreadsOptions): Promise<ThreadList>;
   /** Iterates over the threads of all pages of {@link listThreads}. Reads each page when it is needed. */
   iterateThreads(options?: Omit<ListThreadsOptions, "cursor">): AsyncIterable<ThreadInfo>;
+  /**
+   * Returns an index of entries beside the threads, without I/O. Names have 1 to 1,024 bytes.
+   *
+   * @throws StoreError `UNSUPPORTED` if the driver has no index.
+   */
+  index(name: string): StoreIndex;
+  /**
+   * Reads one page of the names of the factory's indexes that have entries, in no particular order. A name that has entries during the
+   * whole listing is on at least one page, perhaps on several.
+   *
+   * @throws StoreError `UNSUPPORTED` if the driver has no index.
+   */
+  listIndexes(options?: ListIndexesOptions): Promise<IndexList>;
   /**
    * Deletes a thread permanently, in one atomic step. When it returns, the backend has none of the thread's messages and
    * metadata, the revision is `null`, and the thread is no longer listed. The rest (its id, its operation ids) is removed

@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { Entries } from "./entries.ts";
 import { fileError } from "./errors.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate } from "./schema.ts";
@@ -11,6 +12,7 @@ export interface OpenDatabase {
   readonly database: DatabaseSync;
   readonly transactions: Transactions;
   readonly statements: Statements;
+  readonly entries: Entries;
 }
 
 /** Opens the database without creating tables. A caller's client is used unchanged. */
@@ -25,7 +27,12 @@ export function prepareDatabase(database: DatabaseSync, source: SqliteSource, pr
   if ("path" in source) setPragmas(database, source.synchronous);
   const transactions = new Transactions(database);
   migrate(database, transactions, prefix);
-  return { database, transactions, statements: prepareStatements(database, prefix) };
+  return {
+    database,
+    transactions,
+    statements: prepareStatements(database, prefix),
+    entries: new Entries(database, prefix),
+  };
 }
 
 /**

@@ -44,7 +44,20 @@ const steps: readonly ((prefix: string) => string)[] = [
     CREATE TABLE ${prefix}metadata (
       thread INTEGER PRIMARY KEY,
       record ANY NOT NULL
-    ) STRICT;`,
+    ) STRICT;
+    CREATE TABLE ${prefix}entries (
+      name ANY NOT NULL,
+      sort BLOB NOT NULL,
+      key ANY NOT NULL,
+      id ANY NOT NULL,
+      version INTEGER NOT NULL,
+      "order" REAL NOT NULL,
+      value ANY NOT NULL,
+      expires_at INTEGER,
+      PRIMARY KEY (name, sort)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX ${prefix}entries_key ON ${prefix}entries (name, key, id);
+    CREATE INDEX ${prefix}entries_expiry ON ${prefix}entries (name, expires_at) WHERE expires_at IS NOT NULL;`,
 ];
 
 /**

@@ -8,8 +8,10 @@ import {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
+  type EntryIndex,
   type ErrorClassification,
   type ListRequest,
+  MAX_VALUE_BYTES,
   pause,
   type ReadRequest,
   systemClock,
@@ -73,9 +75,19 @@ export class SqliteDriver implements Driver {
       expiry: true,
       trimmedWithinCommits: 0,
       deletedWithinMs: 0,
+      index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
       roundTrips: Object.freeze({ commit: 0, read: 0 }),
     });
   }
+
+  readonly index: EntryIndex = {
+    insertEntry: (request) => this.#writeEntries(({ entries }) => entries.insert(request), request.signal),
+    updateEntry: (request) => this.#writeEntries(({ entries }) => entries.update(request), request.signal),
+    removeEntry: (request) => this.#writeEntries(({ entries }) => entries.remove(request), request.signal),
+    entriesOf: (request) => this.#read(({ entries }) => entries.ofKey(request), request.signal),
+    listEntries: (request) => this.#read(({ entries }) => entries.list(request), request.signal),
+    listIndexes: (request) => this.#read(({ entries }) => entries.names(request), request.signal),
+  };
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
@@ -92,12 +104,7 @@ export class SqliteDriver implements Driver {
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
-    const { transactions, statements } = await this.#open();
-    return await this.#whenFree(
-      () => transactions.read(() => readThread(statements, request)),
-      performance.now() + BUSY_DEADLINE_MS,
-      request.signal,
-    );
+    return await this.#read(({ statements }) => readThread(statements, request), request.signal);
   }
 
   async delete(request: DeleteRequest): Promise<DeleteOutcome> {
@@ -109,12 +116,7 @@ export class SqliteDriver implements Driver {
   }
 
   async list(request: ListRequest): Promise<ThreadListing> {
-    const { transactions, statements } = await this.#open();
-    return await this.#whenFree(
-      () => transactions.read(() => listThreads(statements, request)),
-      performance.now() + BUSY_DEADLINE_MS,
-      request.signal,
-    );
+    return await this.#read(({ statements }) => listThreads(statements, request), request.signal);
   }
 
   async setup(): Promise<void> {
@@ -156,6 +158,17 @@ export class SqliteDriver implements Driver {
       if ("path" in this.#source) database.close();
       throw error;
     }
+  }
+
+  async #read<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
+    const open = await this.#open();
+    const read = () => open.transactions.read(() => step(open));
+    return await this.#whenFree(read, performance.now() + BUSY_DEADLINE_MS, signal);
+  }
+
+  async #writeEntries<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
+    const open = await this.#open();
+    return await this.#write(open, () => step(open), signal);
   }
 
   /** Runs a step in a write transaction, after all earlier writes. */

@@ -25,6 +25,7 @@ export async function createSqliteHarness(): Promise<Harness> {
     childProcess: { module: new URL(import.meta.url), data: path },
     raw: {
       dump: async (threadId) => (existsSync(path) ? withRaw(path, (raw) => dump(raw, threadId)) : ""),
+      dumpIndex: async (index) => (existsSync(path) ? withRaw(path, (raw) => dumpIndex(raw, index)) : ""),
       plant: async (threadId, sequence, record) =>
         withRaw(path, (raw) => plant(raw, threadId, sequence, record)),
     },
@@ -53,6 +54,11 @@ function dump(raw: DatabaseSync, threadId: string): string {
       .prepare(`SELECT * FROM ${TABLE_PREFIX}${table} WHERE thread NOT IN ${others}`)
       .all(toStored(threadId)),
   );
+  return rows.map((row) => Object.values(row).join(" ")).join("\n");
+}
+
+function dumpIndex(raw: DatabaseSync, index: string): string {
+  const rows = raw.prepare(`SELECT * FROM ${TABLE_PREFIX}entries WHERE name = ?`).all(toStored(index));
   return rows.map((row) => Object.values(row).join(" ")).join("\n");
 }
 

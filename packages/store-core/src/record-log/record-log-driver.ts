@@ -1,20 +1,22 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.ts";
-import type {
-  CommitOutcome,
-  CommitRequest,
-  DeleteOutcome,
-  DeleteRequest,
-  Driver,
-  DriverCapabilities,
-  DriverTarget,
-  ErrorClassification,
-  ListedThread,
-  ListRequest,
-  ReadRequest,
-  ThreadListing,
-  ThreadView,
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
+  type Driver,
+  type DriverCapabilities,
+  type DriverTarget,
+  type ErrorClassification,
+  type ListedThread,
+  type ListRequest,
+  MAX_VALUE_BYTES,
+  type ReadRequest,
+  type ThreadListing,
+  type ThreadView,
 } from "../driver.ts";
+import type { EntryIndex } from "../entry-index.ts";
 import { StoreError } from "../errors.ts";
 import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
@@ -38,6 +40,8 @@ const READ_AT_ONCE = 8;
 export interface RecordLogDriverOptions {
   /** The clocks of the driver, for tests. Default: the system clocks. */
   readonly clock?: Clock;
+  /** The index beside the log. Default: none. */
+  readonly index?: EntryIndex;
 }
 
 /**
@@ -54,6 +58,7 @@ export interface RecordLogDriverOptions {
 export class RecordLogDriver implements Driver {
   readonly capabilities: DriverCapabilities;
   readonly target: DriverTarget | undefined;
+  readonly index: EntryIndex | undefined;
   readonly #log: RecordLog;
   readonly #clock: Clock;
   readonly #memories = new LRUCache<string, StreamMemory>({ max: CACHE_SIZE });
@@ -67,7 +72,7 @@ export class RecordLogDriver implements Driver {
     return new CommitWriter(this.#log, this.#clock, request, memory, operation, earlier).commit();
   };
 
-  constructor(log: RecordLog, { clock = systemClock }: RecordLogDriverOptions = {}) {
+  constructor(log: RecordLog, { clock = systemClock, index }: RecordLogDriverOptions = {}) {
     this.#log = log;
     this.#clock = clock;
     const { backend, sharing, roundTrips, maxRowBytes } = log.capabilities;
@@ -81,7 +86,9 @@ export class RecordLogDriver implements Driver {
       expiry: true,
       trimmedWithinCommits: 2 * COLLECT_EVERY,
       deletedWithinMs: DELETED_MS,
+      ...(index && { index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) }),
     });
+    this.index = index;
     this.#rowLimits = { maxRowBytes, maxCommitMessages: this.capabilities.maxCommitMessages };
     this.target = log.target;
     const { setup } = log;

@@ -1,0 +1,179 @@
+import { invalid } from "./arguments.ts";
+
+/**
+ * The index of a driver: entries beside threads, on the database's own sorted index. Layers keep lists on it. Each verb is one
+ * request and one atomic step. Names, keys and ids are any well-formed strings of 1 to 1,024 bytes; those of two indexes, two keys or
+ * two ids never collide. Every read that starts after a write returned sees it.
+ *
+ * An expired entry counts as absent for every verb. Its rest is removed at the latest by the index's next write or by the backend
+ * itself. What is removed, or replaced by an update, is gone from the backend as a thread's content is after its deletion.
+ */
+export interface EntryIndex {
+  /**
+   * Inserts an entry, unless there is one at its place. Never repeated by store-core, by the driver or by its client: an insert whose
+   * reply was lost may have happened.
+   *
+   * @returns whether it was inserted.
+   */
+  insertEntry(request: EntryPut): Promise<boolean>;
+  /**
+   * Replaces an entry if there is one at its place and it has a lower version. Never creates one.
+   *
+   * @returns the version that it found: lower than the new one if it was replaced; `null` if there is no entry.
+   */
+  updateEntry(request: EntryPut): Promise<number | null>;
+  /** @returns whether there was an entry. */
+  removeEntry(request: EntryPlace & WithSignal): Promise<boolean>;
+  /** Returns all entries of a key, in the order of their ids' bytes: rarely more than one. */
+  entriesOf(
+    request: { readonly index: string; readonly key: string } & WithSignal,
+  ): Promise<readonly StoredEntry[]>;
+  /** See {@link EntriesRequest} and {@link EntryPage}. */
+  listEntries(request: EntriesRequest): Promise<EntryPage>;
+  /**
+   * Lists the names of indexes that have entries, in no particular order. A name that has entries during the whole listing is on at
+   * least one page, perhaps on several. The limit of a page bounds the number of names; the backend may return fewer.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for a cursor that is not this driver's.
+   */
+  listIndexes(request: IndexesRequest): Promise<IndexListing>;
+}
+
+interface WithSignal {
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The place of an entry. */
+export interface EntryPlace {
+  readonly index: string;
+  readonly key: string;
+  /** Several entries may have one key. */
+  readonly id: string;
+}
+
+/** The content of an entry. */
+export interface EntryFields {
+  /** An integer of 0 or more. */
+  readonly version: number;
+  /** Any finite number; never -0. */
+  readonly order: number;
+  /** A record, opaque for the driver, of at most `capabilities.index.maxValueBytes`. */
+  readonly value: string;
+  /** In milliseconds since 1970; absent: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** An entry to write. */
+export interface EntryPut extends EntryPlace, EntryFields, WithSignal {}
+
+/** An entry as a driver returns it. */
+export interface StoredEntry extends EntryFields {
+  readonly key: string;
+  readonly id: string;
+}
+
+/** One page of an index. */
+export interface EntriesRequest extends WithSignal {
+  readonly index: string;
+  /** `"up"`: by {@link sortKey}; `"down"`: exactly reversed. */
+  readonly direction: "up" | "down";
+  /** An integer from 1 to 100. */
+  readonly limit: number;
+  /** The `next` of the page before; undefined for the first page. */
+  readonly after: Uint8Array | undefined;
+}
+
+/** A page: at most the requested number of entries, and about 1 MB. */
+export interface EntryPage {
+  readonly entries: readonly StoredEntry[];
+  /**
+   * The {@link sortKey} after which the next page begins; absent on the last page. A page that is not the last may have fewer entries
+   * than requested, also none.
+   */
+  readonly next?: Uint8Array | undefined;
+}
+
+/** A page of the names of indexes. */
+export interface IndexesRequest extends WithSignal {
+  /** Only names that begin with this prefix; `""` for all. */
+  readonly prefix: string;
+  /** An integer from 1 to 1,000. */
+  readonly limit: number;
+  /** As in a listing of threads: a string of the driver's own; untrusted. */
+  readonly cursor: string | undefined;
+}
+
+/** A page of the names of indexes. */
+export interface IndexListing {
+  readonly names: readonly string[];
+  /** Absent on the last page. */
+  readonly cursor?: string | undefined;
+}
+
+const ORDER_BYTES = 8;
+const SIGN = 1n << 63n;
+const ALL_BITS = (1n << 64n) - 1n;
+
+/**
+ * The place of an entry in its index, as bytes: by `order`, then by the UTF-8 of the key, then by that of the id. A backend that can
+ * compare bytes needs no other order.
+ *
+ * 8 bytes of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, in which a zero byte is
+ * followed by 0xFF, which UTF-8 does not contain; a zero byte; the id.
+ */
+export function sortKey({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): Uint8Array {
+  const escaped = key.includes("\0") ? escapedBytes(key) : Buffer.from(key);
+  return Buffer.concat([orderBytes(order), escaped, Buffer.of(0), Buffer.from(id)]);
+}
+
+function orderBytes(order: number): Buffer {
+  const bytes = Buffer.alloc(ORDER_BYTES);
+  bytes.writeDoubleBE(order);
+  const bits = bytes.readBigUInt64BE();
+  bytes.writeBigUInt64BE(bits & SIGN ? bits ^ ALL_BITS : bits | SIGN);
+  return bytes;
+}
+
+function escapedBytes(key: string): Buffer {
+  return Buffer.concat(
+    key.split("\0").flatMap((part, index) => [...(index > 0 ? [Buffer.of(0, 0xff)] : []), Buffer.from(part)]),
+  );
+}
+
+/** Whether an entry has expired. */
+export function isExpiredEntry({ expiresAt }: Pick<EntryFields, "expiresAt">, now: number): boolean {
+  return expiresAt != null && expiresAt <= now;
+}
+
+/** The page of the entries that a backend found after `limit + 1` were requested, in their order. */
+export function entryPageOf(found: readonly StoredEntry[], limit: number): EntryPage {
+  const entries = found.slice(0, limit);
+  const last = entries.at(-1);
+  return { entries, ...(found.length > limit && last && { next: sortKey(last) }) };
+}
+
+const NAMES_CURSOR = "after.";
+
+/**
+ * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
+ */
+export function indexListingOf(found: readonly string[], limit: number): IndexListing {
+  const names = found.slice(0, limit);
+  const last = names.at(-1);
+  const isMore = found.length > limit && last !== undefined;
+  return { names, ...(isMore && { cursor: NAMES_CURSOR + Buffer.from(last).toString("base64url") }) };
+}
+
+/**
+ * The name after which a page begins, of a cursor of {@link indexListingOf}; undefined for the first page.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for another cursor.
+ */
+export function nameOfCursor({ prefix, cursor }: IndexesRequest): string | undefined {
+  if (cursor === undefined) return undefined;
+  const text = cursor.startsWith(NAMES_CURSOR) ? cursor.slice(NAMES_CURSOR.length) : "";
+  const name = Buffer.from(text, "base64url").toString();
+  if (name === "" || !name.startsWith(prefix) || Buffer.from(name).toString("base64url") !== text)
+    invalid("listIndexes: cursor must be one that listIndexes() gave for the same prefix");
+  return name;
+}

@@ -1,0 +1,140 @@
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import {
+  type EntriesRequest,
+  type EntryPage,
+  type EntryPlace,
+  type EntryPut,
+  entryPageOf,
+  type IndexesRequest,
+  type IndexListing,
+  indexListingOf,
+  nameOfCursor,
+  type StoredEntry,
+  sortKey,
+} from "@scrollback/store-core";
+import { prepare, prepareCommand } from "./statements.ts";
+import { fromStored, toStored } from "./text.ts";
+
+/** The number of expired entries that a write removes. */
+const SWEPT_ENTRIES = 100;
+
+type Row = Readonly<Record<keyof StoredEntry, SQLOutputValue>>;
+
+/** The verbs of the index. Each must run in a transaction of its kind. */
+export class Entries {
+  readonly #find;
+  readonly #findAll;
+  readonly #insert;
+  readonly #delete;
+  readonly #deleteExpired;
+  readonly #listUp;
+  readonly #listDown;
+  readonly #names;
+
+  constructor(database: DatabaseSync, prefix: string) {
+    const table = `${prefix}entries`;
+    const columns = `key, id, version, "order", value, expires_at AS expiresAt`;
+    const isAlive = "(expires_at IS NULL OR expires_at > ?)";
+    this.#find = prepare(
+      database,
+      `SELECT version, sort FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
+    );
+    this.#findAll = prepare(
+      database,
+      `SELECT ${columns} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive} ORDER BY sort`,
+    );
+    this.#insert = prepareCommand(database, `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#delete = prepareCommand(database, `DELETE FROM ${table} WHERE name = ? AND key = ? AND id = ?`);
+    this.#deleteExpired = prepareCommand(
+      database,
+      `DELETE FROM ${table} WHERE (name, sort) IN
+        (SELECT name, sort FROM ${table} WHERE name = ? AND expires_at <= ? LIMIT ${SWEPT_ENTRIES})`,
+    );
+    const page = (comparison: string, direction: string) =>
+      prepare(
+        database,
+        `SELECT ${columns} FROM ${table} WHERE name = ? AND sort ${comparison} ? AND ${isAlive} ORDER BY sort ${direction} LIMIT ?`,
+      );
+    this.#listUp = page(">", "ASC");
+    this.#listDown = page("<", "DESC");
+    this.#names = prepare(
+      database,
+      `SELECT DISTINCT name FROM ${table} WHERE name >= ? AND name <> ? AND ${isAlive} ORDER BY name LIMIT ?`,
+    );
+  }
+
+  insert(put: EntryPut): boolean {
+    if (this.#version(put) !== null) return false;
+    this.#replace(put);
+    return true;
+  }
+
+  update(put: EntryPut): number | null {
+    const version = this.#version(put);
+    if (version !== null && version < put.version) this.#replace(put);
+    return version;
+  }
+
+  remove(place: EntryPlace): boolean {
+    const isFound = this.#version(place) !== null;
+    this.#delete(toStored(place.index), toStored(place.key), toStored(place.id));
+    return isFound;
+  }
+
+  ofKey({ index, key }: Pick<EntryPlace, "index" | "key">): StoredEntry[] {
+    const rows = this.#findAll.all(toStored(index), toStored(key), Date.now()) as unknown as Row[];
+    return rows.map(entryOf).sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+  }
+
+  list({ index, direction, limit, after }: EntriesRequest): EntryPage {
+    const [statement, start] =
+      direction === "up" ? [this.#listUp, Buffer.of(0)] : [this.#listDown, Buffer.alloc(9, 0xff)];
+    const rows = statement.all(toStored(index), after ?? start, Date.now(), limit + 1) as unknown as Row[];
+    return entryPageOf(rows.map(entryOf), limit);
+  }
+
+  names(request: IndexesRequest): IndexListing {
+    const { prefix, limit } = request;
+    return indexListingOf(this.#namesAfter(prefix, nameOfCursor(request), limit + 1), limit);
+  }
+
+  /** Names as text come before those as bytes, which contain a NUL character. */
+  #namesAfter(prefix: string, after: string | undefined, limit: number): string[] {
+    const select = (from: string | Uint8Array, most: number) => {
+      const except = after === undefined ? "" : toStored(after);
+      const rows = this.#names.all(from, except, Date.now(), most);
+      const end = rows.findIndex(
+        ({ name }) => typeof name !== typeof from || !fromStored(name).startsWith(prefix),
+      );
+      return (end < 0 ? rows : rows.slice(0, end)).map(({ name }) => fromStored(name));
+    };
+    const from = after ?? prefix;
+    const isAmongBytes = from.includes("\0");
+    const texts = isAmongBytes ? [] : select(from, limit);
+    if (texts.length === limit) return texts;
+    // An empty buffer would be bound as NULL.
+    return [...texts, ...select(Buffer.from((isAmongBytes ? from : prefix) || "\0"), limit - texts.length)];
+  }
+
+  #version({ index, key, id }: EntryPlace): number | null {
+    const found = this.#find.get(toStored(index), toStored(key), toStored(id), Date.now());
+    return found ? Number(found.version) : null;
+  }
+
+  #replace(put: EntryPut): void {
+    const { index, key, id, version, order, value, expiresAt = null } = put;
+    const [name, storedKey, storedId] = [toStored(index), toStored(key), toStored(id)];
+    this.#deleteExpired(name, Date.now());
+    this.#delete(name, storedKey, storedId);
+    this.#insert(name, sortKey(put), storedKey, storedId, version, order, toStored(value), expiresAt);
+  }
+}
+
+/** A value that is not of its type fails when it is read. */
+function entryOf({ key, id, version, order, value, expiresAt }: Row): StoredEntry {
+  return {
+    ...{ key: fromStored(key), id: fromStored(id), version: Number(version), order: Number(order) },
+    value: fromStored(value),
+    ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
+  };
+}
