@@ -1,5 +1,5 @@
 import { type ChatMessage, createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ChatAgent } from "../src/index.ts";
 import { failureOf, lines, scripted, weatherCall, weatherTools } from "./models.ts";
 import { ways } from "./ways.ts";
@@ -137,6 +137,27 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     await ended;
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await listOf("t")).toEqual([...before, "tool: [tool-approval-response]"]);
+  });
+
+  test("an approval that is given twice is refused, and the tool runs once", async () => {
+    const weather = weatherTools();
+    const execute = vi.fn(async () => "warm");
+    const agent = new ChatAgent({
+      model: scripted(weatherCall("Ghent"), "Warm.", "Warm again."),
+      tools: { weather: { ...weather.tools.weather, needsApproval: true, execute } as never },
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const { messages } = await agent.run("How warm?", { thread });
+    const decide = (approved: boolean) => ({
+      role: "tool" as const,
+      content: [{ type: "tool-approval-response" as const, approvalId: approvalIn(messages), approved }],
+    });
+    await runIt(agent, decide(true), { thread });
+    const before = await listOf("t");
+    for (const approved of [true, false])
+      expect(await failureOf(runIt(agent, decide(approved), { thread }))).toMatchObject({ code: "CONFLICT" });
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(await listOf("t")).toEqual(before);
   });
 
   test("a run that is cancelled with its last step is cancelled, and the step stays", async () => {

@@ -12,9 +12,11 @@ import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
 import { isBlankAnswer } from "./parent-id.ts";
 import { hasCode } from "./run-change.ts";
 import { storableMessage } from "./storable.ts";
+import { withoutUnfinishedItems } from "./unfinished-step.ts";
 
 /** The sizes to which an answer that is too large is cut, largest first. */
 const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
+const wholeReasons: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "tool-calls"]);
 const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
 const REFUSED = "the answer is not valid";
 
@@ -63,6 +65,9 @@ export function recordAnswer<UI extends UIMessage>({
     return finishReason === "error" ? "failed" : "complete";
   };
 
+  /** Whether the model said that it had finished: a connection that ends early has another reason, or none. */
+  const isWhole = () => finishReason !== undefined && wholeReasons.has(finishReason);
+
   /**
    * Saves the answer; false if that failed. If the run was taken over or deleted, its signal is aborted: that is not an
    * error. Never rejects.
@@ -70,8 +75,11 @@ export function recordAnswer<UI extends UIMessage>({
   const end = async (): Promise<boolean> => {
     if (!whole) await macrotask();
     const made = whole ?? latest;
-    const message = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
+    const stored = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
     const status = statusOf();
+    // Its provider may not have stored the last items.
+    const message =
+      stored && !isWhole() ? { ...stored, parts: withoutUnfinishedItems(stored.parts) } : stored;
     try {
       await run.end({
         ...(message && { message }),

@@ -1,16 +1,45 @@
 import type { Check } from "@scrollback/store-core";
 
-/** The types of files that the models of OpenAI, Anthropic and Google take. The SDK, or the provider, fails for another one. */
-const COMMON_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+/**
+ * The types of files that the models of OpenAI, Anthropic and Google take, and the bytes at their beginning. The SDK, or the provider,
+ * fails for another one.
+ */
+const commonTypes: Readonly<Record<string, RegExp>> = {
+  "image/png": /^\x89PNG/,
+  "image/jpeg": /^\xff\xd8\xff/,
+  "image/gif": /^GIF8/,
+  "image/webp": /^RIFF.{4}WEBP/s,
+  "application/pdf": /^%PDF/,
+};
 
-/** Whether a model takes files of a type, by the option `fileTypes`. */
-export function isTakenType(mediaType: string, fileTypes: readonly string[] = COMMON_TYPES): boolean {
-  const [given = ""] = mediaType.toLowerCase().split(";");
+/** A file of a message. */
+interface File {
+  readonly mediaType: string;
+  readonly url: string;
+}
+
+/** Whether a model takes a file, by the option `fileTypes`. Of data in a URL, the type is that of the bytes. */
+export function isTakenFile(
+  { mediaType, url }: File,
+  fileTypes: readonly string[] = Object.keys(commonTypes),
+): boolean {
+  const declared = mediaType.toLowerCase().split(";")[0]?.trim() ?? "";
+  const isCommon = declared in commonTypes || declared === "image" || declared === "image/*";
+  if (!url.startsWith("data:") || !isCommon) return isTakenType(declared, fileTypes);
+  const start = Buffer.from(url.slice(url.indexOf(",") + 1, url.indexOf(",") + 65), "base64").toString(
+    "latin1",
+  );
+  const found = Object.keys(commonTypes).find((type) => commonTypes[type]?.test(start));
+  return found !== undefined && isTakenType(found, fileTypes);
+}
+
+function isTakenType(given: string, fileTypes: readonly string[]): boolean {
   // `image` and `image/*` are any image, which the SDK finds out.
-  const [kind, subtype = "*"] = given.trim().split("/");
+  const [kind, subtype = "*"] = given.split("/");
   return fileTypes.some((type) => {
     const [takenKind, takenSubtype] = type.toLowerCase().split("/");
-    return kind === takenKind && (subtype === "*" || takenSubtype === "*" || subtype === takenSubtype);
+    const isAny = takenSubtype === "*" || (subtype === "*" && kind === "image");
+    return kind === takenKind && (isAny || subtype === takenSubtype);
   });
 }
 

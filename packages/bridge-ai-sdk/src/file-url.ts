@@ -5,7 +5,9 @@ export function isFileUrl(url: unknown): url is string {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { protocol, username, password } = new URL(url);
   if (protocol === "http:" || protocol === "https:") return username === "" && password === "";
-  return /^data:[^,]*;base64,[\w+/-]+={0,2}$/i.test(url);
+  const [, base64 = ""] = /^data:[^,]*;base64,([\w+/-]+)={0,2}$/i.exec(url) ?? [];
+  // One character of base64 is less than a byte.
+  return base64.length % 4 !== 1 && base64 !== "";
 }
 
 /** Whether the SDK loads files of a URL: not from this machine, nor from a private network. Makes no request. */

@@ -2,7 +2,9 @@ import {
   type ChatMessage,
   modelHistory,
   type ReportTarget,
+  reportOnce,
   reportUnpaired,
+  StoreError,
   type UnpairedTool,
 } from "@scrollback/store-core";
 import { convertToModelMessages, getToolName, type ModelMessage, type ToolSet, type UIMessage } from "ai";
@@ -26,7 +28,8 @@ export async function historyOf<UI extends UIMessage>(
 }
 
 async function validMessage<UI extends UIMessage>(message: UI, options: UIOptions): Promise<UI> {
-  const [valid] = (await validated(message, options)) ?? [];
+  const isKnown = !message.parts.some((part) => isToolPart(part) && isUnknownTool(part, options));
+  const [valid] = (isKnown && (await validated(message, options))) || [];
   if (valid) return valid as UI;
   const parts = await Promise.all(message.parts.map((part) => validParts(part, options)));
   const [withMetadata] = (await validated({ ...message, role: "assistant", parts: [] }, options)) ?? [];
@@ -34,11 +37,14 @@ async function validMessage<UI extends UIMessage>(message: UI, options: UIOption
   return { ...rest, parts: parts.flat(), ...(withMetadata && { metadata }) } as UI;
 }
 
-async function validParts(part: UIPart, { tools, dataSchemas }: UIOptions): Promise<UIPart[]> {
+async function validParts(part: UIPart, options: UIOptions): Promise<UIPart[]> {
+  const { tools, dataSchemas } = options;
+  // With its tools, the SDK replaces the output of a tool that is not among them.
+  const isUnknown = isToolPart(part) && isUnknownTool(part, options);
   const as = async (one: UIPart) =>
     await validated(
       { id: "part", role: "assistant", parts: [one] },
-      { ...(tools && { tools }), ...(dataSchemas && { dataSchemas }) },
+      { ...(tools && !isUnknown && { tools }), ...(dataSchemas && { dataSchemas }) },
     );
   const given = await as(part);
   if (given) return given[0]?.parts ?? [];
@@ -47,6 +53,10 @@ async function validParts(part: UIPart, { tools, dataSchemas }: UIOptions): Prom
     (await as(present)) ??
     (isToolPart(present) && isEnded(present) ? await as(dynamicPart(present)) : undefined);
   return valid?.[0]?.parts ?? [];
+}
+
+function isUnknownTool(part: ToolPart, { tools }: UIOptions): boolean {
+  return tools !== undefined && part.type !== "dynamic-tool" && !Object.hasOwn(tools, getToolName(part));
 }
 
 function isEnded({ state }: ToolPart): boolean {
@@ -87,13 +97,24 @@ export async function modelMessagesOf(
     return { ...message, parts };
   });
   reportUnpaired(target, unpaired);
-  const converted = await convertToModelMessages(sendable, {
-    ...(tools && { tools }),
-    ignoreIncompleteToolCalls: true,
-  });
+  const converted = await convertToModelMessages(sendable, { ...(tools && { tools }), ...incomplete }).catch(
+    async (error) => {
+      const converted = await convertToModelMessages(sendable, incomplete);
+      reportOnce(target, "toModelOutput", () => failedOutput(error));
+      return converted;
+    },
+  );
   const made = sendableMessages(converted, target, tools);
   const old = isLastNew ? made.slice(0, -1) : made;
   return [...(await withoutGoneFiles(old, fileMs, target)), ...made.slice(old.length)];
+}
+
+const incomplete = { ignoreIncompleteToolCalls: true };
+
+function failedOutput(cause: unknown): StoreError {
+  const problem =
+    "toModelOutput of a tool failed for a stored output, so the model gets the outputs as they are stored";
+  return new StoreError("INVALID_STATE", `history: ${problem}`, { cause });
 }
 
 /** Model messages without what a provider refuses, by the rules of `modelHistory`. */

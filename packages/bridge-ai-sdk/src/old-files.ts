@@ -1,6 +1,6 @@
 import { type ReportTarget, reportOnce, StoreError } from "@scrollback/store-core";
 import type { ModelMessage, UIMessage } from "ai";
-import { isTakenType } from "./file-types.ts";
+import { isTakenFile } from "./file-types.ts";
 import { isFileUrl, isThere } from "./file-url.ts";
 import type { UIPart } from "./tool-parts.ts";
 
@@ -13,7 +13,7 @@ export function withoutUnsendableFiles(
   target: ReportTarget,
 ): UIMessage[] {
   const isTaken = (part: FileUIPart) =>
-    (part.type === "file" && part.providerReference !== undefined) || isTakenType(part.mediaType, fileTypes);
+    (part.type === "file" && part.providerReference !== undefined) || isTakenFile(part, fileTypes);
   const noteOf = (part: FileUIPart) => {
     report(target, part.url);
     return { type: "text" as const, text: noteFor(part) };

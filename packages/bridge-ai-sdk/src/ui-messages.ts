@@ -19,10 +19,18 @@ export function uiMessages<UI extends UIMessage>(
 ): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "closeAnswer">> {
   checkOptions("uiMessages", options, uiOptionChecks);
   return {
-    check: uiMessageProblem,
+    check: chatMessageProblem,
     preview: textOf,
     closeAnswer: (message) => closeUiAnswer(message, options.tools),
   };
+}
+
+/** The instructions of a chat are the server's: the SDK refuses them in its history. */
+function chatMessageProblem(message: unknown): string | undefined {
+  const problem = uiMessageProblem(message);
+  return (
+    problem ?? ((message as UIMessage).role === "system" ? `role must be "user" or "assistant"` : undefined)
+  );
 }
 
 /** The text of a message; if it has none, the names of its files. */

@@ -1,6 +1,6 @@
 import { invalid } from "@scrollback/store-core";
 import { safeValidateUIMessages, type UIMessage } from "ai";
-import { isTakenType } from "./file-types.ts";
+import { isTakenFile } from "./file-types.ts";
 import { isFileUrl, isPublicUrl } from "./file-url.ts";
 import { withoutNulls } from "./null-fields.ts";
 import type { MessageOptions, UIOptions } from "./options.ts";
@@ -23,9 +23,9 @@ export async function userMessage<UI extends UIMessage>(
     const isOwn = type === "text" || type === "file" || String(type).startsWith("data-");
     if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
-    if (type === "file" && !isTakenType(part.mediaType, options.fileTypes))
+    if (type === "file" && !isTakenFile(part, options.fileTypes))
       invalid(
-        `chat: message.parts[${index}].mediaType is not in the option fileTypes; add it if the model takes such files`,
+        `chat: message.parts[${index}].is not a file of a type in the option fileTypes; add its type if the model takes such files`,
       );
     if (type === "file" && !isFileUrl(part.url))
       invalid(

@@ -95,7 +95,7 @@ test("beginTurn: stop aborts the model, and the answer so far is stored", async 
   expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "stopped" });
 });
 
-test("beginTurn: a history that cannot be converted releases the lease", async () => {
+test("beginTurn: a history that is not converted in time releases the lease", async () => {
   const { mine, begin, answer, tools } = setUp();
   await read(await answer({ id: "c", message: user("q", "look up x") }));
   const broken = {
@@ -103,11 +103,12 @@ test("beginTurn: a history that cannot be converted releases the lease", async (
     lookUp: tool({
       inputSchema: z.object({ word: z.string() }),
       execute: async () => "x",
-      toModelOutput: () => Promise.reject(new Error("no output")),
+      toModelOutput: () => new Promise<never>(() => {}),
     }),
   };
   const body = { id: "c", message: user("q2") };
-  await expect(beginTurn<UIMessage>({ chats: mine, body, tools: broken })).rejects.toThrow("no output");
+  const call = beginTurn<UIMessage>({ chats: mine, body, tools: broken, callbackMs: 50 });
+  await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect((await mine.get("c"))?.run).toBeUndefined();
   const turn = await begin(body);
   await turn.run.end({ status: "failed" });

@@ -122,7 +122,7 @@ test("an old message never blocks a chat: calls of removed or changed tools, unk
   const { status, chunks } = await server.post({ id: "c", message: user("q2", "say hello") });
   expect([status, textIn(chunks)]).toEqual([200, "hello "]);
   const prompt = JSON.stringify(model.doStreamCalls[0]?.prompt);
-  for (const text of ["kept", "changed result", "Tool output omitted"]) expect(prompt).toContain(text);
+  for (const text of ["kept", "changed result", "gone result"]) expect(prompt).toContain(text);
   expect(prompt).not.toContain('"toolCallId":"2"');
   expect(prompt).not.toContain('"toolCallId":"4"');
   expect((await server.stored("c"))?.[1]).toEqual({ ...old, metadata: "old" });
@@ -130,6 +130,28 @@ test("an old message never blocks a chat: calls of removed or changed tools, unk
   expect(await server.post({ id: "c", message: unfit })).toMatchObject({ status: 400 });
   const data = { ...user("q3"), parts: [{ type: "data-known", data: 7 }] };
   expect(await server.post({ id: "c", message: data })).toMatchObject({ status: 400 });
+});
+
+test("a toModelOutput that fails for an old output does not block a chat, and is reported once", async () => {
+  const model = scriptedModel();
+  const broken = tool({
+    inputSchema: z.object({ word: z.string() }),
+    execute: async () => "x",
+    toModelOutput: ({ output }) => ({
+      type: "text",
+      value: (output as unknown as { items: string[] }).items.join(),
+    }),
+  });
+  await using server = await serve({ model, tools: { lookUp: broken as never } });
+  const old = message({
+    ...call("output-available", { output: { old: 1 }, input: { word: "x" } }),
+    toolCallId: "1",
+  });
+  await server.mine.create({ id: "c", messages: [user("q"), old] });
+  for (const id of ["q2", "q3"])
+    expect(textIn((await server.post({ id: "c", message: user(id, "say hello") })).chunks)).toBe("hello ");
+  expect(JSON.stringify(model.doStreamCalls[0]?.prompt)).toContain('"value":{"old":1}');
+  expect(server.errors).toMatchObject([{ code: "INVALID_STATE", cause: expect.any(TypeError) }]);
 });
 
 test("an approval that was answered, but whose tool never ran, is not sent to the model", async () => {

@@ -136,10 +136,13 @@ test.each(refused)(
 test("a file that was uploaded to a provider, and one in base64, are sent without a request", async () => {
   const { mine, post, errors, prompt } = open();
   const uploaded = file("", { providerReference: { openai: "file-1" } });
-  await mine.create({ id: "c", messages: [asks("m1", uploaded, file("data:image/png;base64,AAAA"))] });
+  await mine.create({
+    id: "c",
+    messages: [asks("m1", uploaded, file("data:image/png;base64,iVBORw0KGgo="))],
+  });
   await post({ message: user("m2", "say next") });
   expect(prompt()).toContain("file-1");
-  expect(prompt()).toContain("AAAA");
+  expect(prompt()).toContain("iVBORw0KGgo");
   expect([errors, web.requests]).toEqual([[], []]);
 });
 
@@ -162,6 +165,27 @@ test("a file of a type that the model does not take is refused in a request, and
   });
   expect(prompt()?.match(/AAAA/g)).toHaveLength(2);
   expect(await post({ message: asks("m2", data("image/png")) })).toMatchObject({ status: 400 });
+});
+
+test.each([
+  ["application/*", "UEsDBA=="],
+  ["application", "UEsDBA=="],
+  ["image", "SUkqAA=="],
+  ["image/png", "aGVsbG8="],
+  ["image/png", "a"],
+  ["image/png", "iVBOR"],
+])("a file that is declared as %j with the bytes %j is refused", async (mediaType, base64) => {
+  const { post } = open();
+  const odd = file(`data:${mediaType};base64,${base64}`, { mediaType });
+  expect(await post({ message: asks("m1", odd) })).toMatchObject({ status: 400, error: "INVALID_ARGUMENT" });
+});
+
+test("a file with the bytes of another type that the model takes is sent", async () => {
+  const { post, prompt } = open();
+  await post({
+    message: asks("m1", { type: "text", text: "say a" }, file("data:image/png;base64,/9j/4AAQ")),
+  });
+  expect(prompt()).toContain("/9j/4AAQ");
 });
 
 test("fileTypes are media types", () => {

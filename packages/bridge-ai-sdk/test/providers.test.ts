@@ -72,6 +72,11 @@ test.each<[name: string, script: Script, sent: object[]]>([
   },
 );
 
+test("OpenAI: an answer whose stream ended early, without an error, is sent without ids of items", async () => {
+  const { body } = await secondRequest("openai", [begin, ...thinks, thought, ...says, said]);
+  expect(answerOf(body.input)).toEqual([plainWords]);
+});
+
 test("OpenAI: an answer that was stopped in its second step keeps the items of the first", async () => {
   const first = [begin, ...thinks, thought, ...call("fc_1", 1, "lookUp", { word: "x" }), end];
   const { body } = await secondRequest("openai", first, [begin, ...thinks2, thought2, ...says, "hang"]);

@@ -80,7 +80,7 @@ export interface EntriesRequest extends WithSignal {
   /** An integer from 1 to 100. */
   readonly limit: number;
   /** The `next` of the page before; undefined for the first page. */
-  readonly after: Uint8Array | undefined;
+  readonly after: string | undefined;
 }
 
 /** A page: at most the requested number of entries, and about 1 MB. */
@@ -90,7 +90,7 @@ export interface EntryPage {
    * The {@link sortKey} after which the next page begins; absent on the last page. A page that is not the last may have fewer entries
    * than requested, also none.
    */
-  readonly next?: Uint8Array | undefined;
+  readonly next?: string | undefined;
 }
 
 /** A page of the names of indexes. */
@@ -110,33 +110,43 @@ export interface IndexListing {
   readonly cursor?: string | undefined;
 }
 
-const ORDER_BYTES = 8;
 const SIGN = 1n << 63n;
 const ALL_BITS = (1n << 64n) - 1n;
+/** The characters that {@link sortKey} escapes: the end of a key, the escape, and what some databases refuse in texts. */
+const escapes = ["\x02", "\x01", "\0"];
 
 /**
- * The place of an entry in its index, as bytes: by `order`, then by the UTF-8 of the key, then by that of the id. A backend that can
- * compare bytes needs no other order.
+ * The place of an entry in its index, as a text that backends compare by its UTF-8 bytes: by `order`, then by the bytes of the key, then
+ * by those of the id. It contains no zero byte.
  *
- * 8 bytes of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, in which a zero byte is
- * followed by 0xFF, which UTF-8 does not contain; a zero byte; the id.
+ * 16 hexadecimal digits of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, a byte 1, and
+ * the id; bytes 0, 1 and 2 in them are written as 2 and 1, 2 or 3.
  */
-export function sortKey({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): Uint8Array {
-  const escaped = key.includes("\0") ? escapedBytes(key) : Buffer.from(key);
-  return Buffer.concat([orderBytes(order), escaped, Buffer.of(0), Buffer.from(id)]);
+export function sortKey({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): string {
+  return `${orderDigits(order)}${escaped(key)}\x01${escaped(id)}`;
 }
 
-function orderBytes(order: number): Buffer {
-  const bytes = Buffer.alloc(ORDER_BYTES);
+/** Below, and above, every {@link sortKey}. */
+export const SORT_KEY_ENDS = Object.freeze({ up: "0", down: "g" });
+
+/** Compares two texts by their UTF-8 bytes, for sorting. */
+export function compareBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+function orderDigits(order: number): string {
+  const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(order);
   const bits = bytes.readBigUInt64BE();
   bytes.writeBigUInt64BE(bits & SIGN ? bits ^ ALL_BITS : bits | SIGN);
-  return bytes;
+  return bytes.toString("hex");
 }
 
-function escapedBytes(key: string): Buffer {
-  return Buffer.concat(
-    key.split("\0").flatMap((part, index) => [...(index > 0 ? [Buffer.of(0, 0xff)] : []), Buffer.from(part)]),
+function escaped(text: string): string {
+  return escapes.reduce(
+    (made, character) =>
+      made.replaceAll(character, `\x02${String.fromCharCode(character.charCodeAt(0) + 1)}`),
+    text,
   );
 }
 

@@ -16,6 +16,20 @@ export interface HistoryTraits<M> extends Pick<MessageTraits<M>, "role" | "toolC
   without(message: M, calls: ReadonlySet<string>, results: ReadonlySet<string>): M | undefined;
   /** Whether a message contains only reasoning. Reasoning belongs to the message after it. */
   isReasoning(message: M): boolean;
+  /** Whether a call has one result, before the next message of a user. Default: results may be late, and several. */
+  readonly hasResultAtOnce?: boolean;
+}
+
+/** The calls of one id in one message that wait for results. */
+interface OpenCalls {
+  /** Of their message. */
+  readonly index: number;
+  /** How many calls have the id: some models give it to several. */
+  readonly count: number;
+  /** Whether a user's message follows. */
+  isOver: boolean;
+  /** The indexes of the messages with results so far. */
+  readonly results: number[];
 }
 
 /** A history for a model, and what was left out of it. */
@@ -26,18 +40,28 @@ export interface PairedHistory<M> {
 
 /**
  * Leaves out of a history the tool calls and results that providers refuse: a result without a call of its id before it, and a call
- * without a result that a user's message follows. Reasoning that belongs to such a call goes too. Calls that are still open at the
+ * without a result that a user's message follows; of `hasResultAtOnce`, also a late or second result. Reasoning that belongs to such a call goes too. Calls that are still open at the
  * end are kept, because their results may follow. The kept messages are the same objects, unless a part of them is left out.
  */
 export function pairedHistory<M>(messages: readonly M[], traits: HistoryTraits<M>): PairedHistory<M> {
   const unpaired: UnpairedTool[] = [];
   const dropped = messages.map(() => ({ calls: new Set<string>(), results: new Set<string>() }));
   const known = new Set<string>();
-  /** The calls without a result so far. `isOver`: a user's message follows. */
-  const open = new Map<string, { readonly index: number; isOver: boolean }>();
-  const dropCall = (toolCallId: string, { index }: { readonly index: number }) => {
+  /** The calls without a result so far. */
+  const open = new Map<string, OpenCalls>();
+  const dropCall = (toolCallId: string, { index, results }: OpenCalls) => {
     dropped[index]?.calls.add(toolCallId);
+    for (const at of results) dropped[at]?.results.add(toolCallId);
     unpaired.push({ kind: "call", toolCallId });
+  };
+  /** Whether a result has its call before it. */
+  const takesResult = (id: string, index: number): boolean => {
+    const calls = open.get(id);
+    if (!calls) return known.has(id) && !traits.hasResultAtOnce;
+    if (calls.isOver && traits.hasResultAtOnce) return false;
+    calls.results.push(index);
+    if (calls.results.length >= calls.count) open.delete(id);
+    return true;
   };
   for (const [index, message] of messages.entries()) {
     const results = traits.toolResults(message);
@@ -47,10 +71,11 @@ export function pairedHistory<M>(messages: readonly M[], traits: HistoryTraits<M
       const earlier = open.get(id);
       if (earlier && earlier.index !== index) dropCall(id, earlier);
       known.add(id);
-      open.set(id, { index, isOver: false });
+      const count = earlier?.index === index ? earlier.count + 1 : 1;
+      open.set(id, { index, count, isOver: false, results: [] });
     }
     for (const id of results) {
-      if (open.delete(id) || known.has(id)) continue;
+      if (takesResult(id, index)) continue;
       dropped[index]?.results.add(id);
       unpaired.push({ kind: "result", toolCallId: id });
     }
@@ -108,6 +133,7 @@ export function keepsReasoning<T>(
 
 /** For histories of `ChatMessage`s, and so for the AI SDK's `ModelMessage`s. */
 export const chatHistoryTraits: HistoryTraits<ChatMessage> = Object.freeze({
+  hasResultAtOnce: true,
   role: chatMessageTraits.role,
   toolCalls: chatMessageTraits.toolCalls,
   toolResults: chatMessageTraits.toolResults,

@@ -53,6 +53,7 @@ export {
   type ThreadView,
 } from "./driver.ts";
 export {
+  compareBytes,
   type EntriesRequest,
   type EntryFields,
   type EntryIndex,
@@ -65,6 +66,7 @@ export {
   indexListingOf,
   isExpiredEntry,
   nameOfCursor,
+  SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
 } from "./entry-index.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import {
+  compareBytes,
   type EntriesRequest,
   type EntryIndex,
   type EntryPage,
@@ -18,7 +19,7 @@ import {
 /** An entry and its place in the order of its index. */
 interface Placed {
   readonly entry: StoredEntry;
-  readonly at: Uint8Array;
+  readonly at: string;
 }
 
 interface Index {
@@ -59,18 +60,16 @@ export class MemoryIndex implements EntryIndex {
 
   async entriesOf({ index, key }: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
     const found = [...(this.#find(index)?.entries.values() ?? [])].filter(({ entry }) => entry.key === key);
-    return found
-      .map(({ entry }) => entry)
-      .sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+    return found.map(({ entry }) => entry).sort((one, other) => compareBytes(one.id, other.id));
   }
 
   async listEntries({ index: name, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
     const index = this.#find(name);
     if (!index) return { entries: [] };
-    index.sorted ??= [...index.entries.values()].sort((one, other) => Buffer.compare(one.at, other.at));
+    index.sorted ??= [...index.entries.values()].sort((one, other) => compareBytes(one.at, other.at));
     const sign = direction === "up" ? 1 : -1;
     const ordered = direction === "up" ? index.sorted : index.sorted.toReversed();
-    const start = after ? ordered.findIndex(({ at }) => sign * Buffer.compare(at, after) > 0) : 0;
+    const start = after ? ordered.findIndex(({ at }) => sign * compareBytes(at, after) > 0) : 0;
     const page = start < 0 ? [] : ordered.slice(start, start + limit + 1);
     return entryPageOf(
       page.map(({ entry }) => entry),

@@ -16,7 +16,9 @@ const ACCEPTED = /^[\w-]{1,64}$/;
  * - An id of several calls is kept by the newest of them. An id or a name with other characters than letters, digits, `_` and `-`, or
  *   more than 64 of them, is replaced. The names of current tools are kept, and the ids of calls without results.
  * - The input of a call is an object, except that a call which succeeded may have another one, but not null.
+ * - An item id that another message has, and ids and signatures that are not texts, are left out of the provider options.
  * - Lone surrogates become U+FFFD, because they have no UTF-8.
+ * - A call without a result runs now or later, so it is not changed.
  * - Blank texts and messages are left out by {@link withoutBlanks}.
  *
  * @param target where calls and results that are left out are reported.
@@ -29,7 +31,7 @@ export function modelHistory(
 ): ChatMessage[] {
   const paired = pairedHistory(messages, chatHistoryTraits);
   reportUnpaired(target, paired.unpaired);
-  return withoutBlanks(withAcceptedCalls(paired.messages, tools).map(wellFormed));
+  return withoutBlanks(withAcceptedMetadata(withAcceptedCalls(paired.messages, tools)));
 }
 
 /** A tool call in a history. */
@@ -52,14 +54,18 @@ function withAcceptedCalls(
       ? name
       : name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
   const accepted = (part: Part, call: Call | undefined): Part => {
-    if (!call) return part;
-    const changed: Record<string, unknown> = { ...part, toolCallId: idOf(call) };
+    if (!call) return wellFormed(part);
+    const toolCallId = idOf(call);
+    // A provider finds its own item by the id that it gave.
+    const isOther = toolCallId !== call.part.toolCallId;
+    const changed: Record<string, unknown> = { ...(isOther ? withoutItemIds(part) : part), toolCallId };
     if (part.type === "tool-call" || part.type === "tool-result") changed.toolName = nameOf(part.toolName);
-    if (part.type === "tool-call") changed.input = inputOf(part, call);
-    return isSame(part, changed) ? part : (changed as unknown as Part);
+    if (part.type === "tool-call" && call.isAnswered) changed.input = inputOf(part, call);
+    const made = isSame(part, changed) ? part : (changed as unknown as Part);
+    return call.isAnswered ? wellFormed(made) : made;
   };
   return messages.map((message, at) => {
-    if (typeof message.content === "string") return message;
+    if (typeof message.content === "string") return wellFormed(message);
     const content = message.content.map((part, index) => accepted(part, calls[at]?.[index]));
     return content.some((part, index) => part !== message.content[index]) ? { ...message, content } : message;
   });
@@ -89,7 +95,10 @@ function callsOf(messages: readonly ChatMessage[]): (Call | undefined)[][] {
   return messages.map(({ content }) => (typeof content === "string" ? [] : content.map(callOf)));
 }
 
-function idOf({ part: { toolCallId }, ordinal, isNewest, isAnswered }: Call): string {
+function idOf({ part, ordinal, isNewest, isAnswered }: Call): string {
+  const { toolCallId, providerExecuted } = part;
+  // What a provider ran has the ids of its own rules.
+  if (providerExecuted) return toolCallId;
   if (isNewest && (ACCEPTED.test(toolCallId) || !isAnswered)) return toolCallId;
   const hash = createHash("sha256")
     .update(JSON.stringify([toolCallId, ordinal]))
@@ -106,4 +115,46 @@ function inputOf({ input }: ToolCallPart, { hasFailed }: Call): unknown {
 function isSame(part: Part, changed: Readonly<Record<string, unknown>>): boolean {
   const fields = part as unknown as Readonly<Record<string, unknown>>;
   return Object.entries(changed).every(([name, value]) => fields[name] === value);
+}
+
+/** The metadata of providers that refuse what is not text in it, or is there twice. */
+const references: readonly string[] = ["itemId", "signature", "redactedData"];
+
+function withAcceptedMetadata(messages: readonly ChatMessage[]): ChatMessage[] {
+  /** The items of earlier messages. One item may be several parts of a message. */
+  const known = new Set<unknown>();
+  return messages.map((message) => {
+    if (typeof message.content === "string") return message;
+    const own: unknown[] = [];
+    const content = message.content.map((part) =>
+      withOptions(part, (name, value) => {
+        if (!references.includes(name)) return true;
+        if (name === "itemId") own.push(value);
+        return typeof value === "string" && !(name === "itemId" && known.has(value));
+      }),
+    );
+    for (const id of own) known.add(id);
+    return content.some((part, index) => part !== message.content[index]) ? { ...message, content } : message;
+  });
+}
+
+function withoutItemIds(part: Part): object {
+  return withOptions(part, (name) => name !== "itemId");
+}
+
+/** A part with the provider options that `keeps` accepts; the same part if it accepts all. */
+function withOptions(part: Part, keeps: (name: string, value: unknown) => boolean): Part {
+  const { providerOptions } = part as { readonly providerOptions?: Readonly<Record<string, unknown>> };
+  if (!providerOptions) return part;
+  const made = Object.entries(providerOptions).map(([provider, fields]) => {
+    const entries = isFields(fields) ? Object.entries(fields) : [];
+    const kept = entries.filter(([name, value]) => keeps(name, value));
+    return [provider, kept.length === entries.length ? fields : Object.fromEntries(kept)] as const;
+  });
+  const isChanged = made.some(([provider, fields]) => fields !== providerOptions[provider]);
+  return isChanged ? ({ ...part, providerOptions: Object.fromEntries(made) } as Part) : part;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -244,14 +244,14 @@ function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknow
   return formatEntryRecord(encodeText(codec, value ?? null, write));
 }
 
-function formattedCursor(next: Uint8Array, direction: "up" | "down"): string {
+function formattedCursor(next: string, direction: "up" | "down"): string {
   return `${direction}.${Buffer.from(next).toString("base64url")}`;
 }
 
-function parsedCursor(cursor: string, direction: "up" | "down"): Uint8Array {
+function parsedCursor(cursor: string, direction: "up" | "down"): string {
   const [given, text = ""] = cursor.split(".");
-  const bytes = Buffer.from(text, "base64url");
-  if (given !== direction || bytes.length < 8 || bytes.toString("base64url") !== text)
+  const next = Buffer.from(text, "base64url").toString();
+  if (given !== direction || Buffer.from(next).toString("base64url") !== text || !/^[\da-f]{16}/.test(next))
     invalid("list: cursor must be one that list() gave for the same index and direction");
-  return bytes;
+  return next;
 }

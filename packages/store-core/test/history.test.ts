@@ -54,6 +54,21 @@ const cases: Record<string, [given: ChatMessage[], kept: ChatMessage[], left: st
     [user(), user(), says(call("a")), tool(result("a"))],
     ["call a"],
   ],
+  "a result that comes after the next question": [
+    [user(), says(call("a")), user(), tool(result("a"))],
+    [user(), user()],
+    ["result a", "call a"],
+  ],
+  "a second result of a call": [
+    [user(), says(call("a")), tool(result("a")), user(), tool(result("a"))],
+    [user(), says(call("a")), tool(result("a")), user()],
+    ["result a"],
+  ],
+  "two calls of one id with one result": [
+    [user(), says(call("a"), call("a")), tool(result("a")), user()],
+    [user(), user()],
+    ["call a"],
+  ],
   "an approval goes with its call": [
     [
       user(),
@@ -78,8 +93,10 @@ test.each<[string, ChatMessage[]]>([
     [...[user(), says(call("a")), says(call("b")), tool(result("a")), says(text("x")), tool(result("b"))]],
   ],
   ["a call that is open at the end", [user(), says(reasoning, call("a"))]],
-  ["a result that comes after the next question", [user(), says(call("a")), user(), tool(result("a"))]],
-  ["a second result of a call", [user(), says(call("a")), tool(result("a")), user(), tool(result("a"))]],
+  [
+    "two calls of one id with two results",
+    [says(call("a"), call("a")), tool(result("a"), result("a")), user()],
+  ],
   ["a call that the provider ran", [user(), says(call("a"), result("a"), text("x")), user()]],
   ["reasoning alone, where nothing is left out", [user(), says(reasoning), user()]],
 ])("kept as it is: %s", (_, given) => {
@@ -87,6 +104,12 @@ test.each<[string, ChatMessage[]]>([
   expect(unpaired).toEqual([]);
   expect(messages.every((message, index) => message === given[index])).toBe(true);
   expect(messages).toHaveLength(given.length);
+});
+
+test("late and second results are kept where a framework allows them", () => {
+  const { hasResultAtOnce, ...traits } = chatHistoryTraits;
+  const given = [user(), says(call("a")), user(), tool(result("a")), tool(result("a"))];
+  expect(pairedHistory(given, traits)).toEqual({ messages: given, unpaired: [] });
 });
 
 afterEach(() => void vi.restoreAllMocks());

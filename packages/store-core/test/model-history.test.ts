@@ -114,3 +114,39 @@ test("the input of a call is an object, unless the call succeeded with another o
   expect(inputOf(sent(given([1], { type: "execution-denied" })))).toEqual({ input: [1] });
   expect(inputOf(sent(given("text", 1)))).toBe("text");
 });
+
+test("a call without a result is not changed, because it runs with what was approved", () => {
+  const odd = { input: null, toolName: "t" };
+  const given = [says(call("a", odd), call("b", { input: { x: "lone \uD800" } }))];
+  expect(sent(given)).toEqual(given);
+});
+
+test("a renamed call has no item id, and what a provider ran keeps its ids", () => {
+  const item = { providerOptions: { openai: { itemId: "fc_1", phase: "x" } } };
+  const [first] = sent([
+    says(call("0", item)),
+    tool(result("0")),
+    says(call("0", { providerOptions: { openai: { itemId: "fc_2" } } })),
+    tool(result("0")),
+  ]);
+  expect(Object(first?.content)[0].providerOptions).toEqual({ openai: { phase: "x" } });
+  const run = says(call("srv.1", { providerExecuted: true }), result("srv.1"));
+  expect(sent([run, user(), run])).toEqual([run, user(), run]);
+});
+
+test("item ids of an earlier message, and ids and signatures that are no texts, are left out", () => {
+  const part = (openai: object): Part => ({ ...text("words"), providerOptions: { openai } }) as Part;
+  const [one, two, three] = sent([
+    says(part({ itemId: "msg_1" }), part({ itemId: "msg_1" })),
+    says(part({ itemId: "msg_1", phase: "x" }), part({ itemId: "msg_2" })),
+    says(part({ itemId: 5 }), part({ signature: null, kept: 1 })),
+  ]);
+  const optionsOf = (message?: ChatMessage) =>
+    Array.from(
+      Object(message?.content) as { providerOptions: object }[],
+      ({ providerOptions }) => providerOptions,
+    );
+  expect(optionsOf(one)).toEqual([{ openai: { itemId: "msg_1" } }, { openai: { itemId: "msg_1" } }]);
+  expect(optionsOf(two)).toEqual([{ openai: { phase: "x" } }, { openai: { itemId: "msg_2" } }]);
+  expect(optionsOf(three)).toEqual([{ openai: {} }, { openai: { kept: 1 } }]);
+});

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
+  compareBytes,
   type EntriesRequest,
   type EntryPage,
   type EntryPlace,
@@ -9,6 +10,7 @@ import {
   type IndexListing,
   indexListingOf,
   nameOfCursor,
+  SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
 } from "@scrollback/store-core";
@@ -83,13 +85,13 @@ export class Entries {
 
   ofKey({ index, key }: Pick<EntryPlace, "index" | "key">): StoredEntry[] {
     const rows = this.#findAll.all(toStored(index), toStored(key), Date.now()) as unknown as Row[];
-    return rows.map(entryOf).sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+    return rows.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
   }
 
   list({ index, direction, limit, after }: EntriesRequest): EntryPage {
-    const [statement, start] =
-      direction === "up" ? [this.#listUp, Buffer.of(0)] : [this.#listDown, Buffer.alloc(9, 0xff)];
-    const rows = statement.all(toStored(index), after ?? start, Date.now(), limit + 1) as unknown as Row[];
+    const statement = direction === "up" ? this.#listUp : this.#listDown;
+    const from = after ?? SORT_KEY_ENDS[direction];
+    const rows = statement.all(toStored(index), from, Date.now(), limit + 1) as unknown as Row[];
     return entryPageOf(rows.map(entryOf), limit);
   }
 

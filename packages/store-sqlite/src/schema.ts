@@ -47,7 +47,7 @@ const steps: readonly ((prefix: string) => string)[] = [
     ) STRICT;
     CREATE TABLE ${prefix}entries (
       name ANY NOT NULL,
-      sort BLOB NOT NULL,
+      sort TEXT NOT NULL,
       key ANY NOT NULL,
       id ANY NOT NULL,
       version INTEGER NOT NULL,

@@ -28,7 +28,7 @@ import { type ResponseMessage, toModelMessages, withoutUndefined } from "./model
 import type { ChatAgentOptions, OnConflict, Persist } from "./options.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import type { StreamProgress } from "./stream-progress.ts";
-import { partialAnswer, turnOf } from "./turn.ts";
+import { assertUndecided, partialAnswer, turnOf } from "./turn.ts";
 
 /** The result of a run. */
 export interface AgentResult {
@@ -137,7 +137,10 @@ export class Run {
     const { earlier, open, isStored, answer } = turnOf(history, input, conversation !== undefined);
     // The caller has already received `ABORTED`.
     if (signal?.aborted) throw abortedError(signal);
-    if (!isStored) await this.#write(input);
+    if (!isStored) {
+      if (!answer) assertUndecided(history, input);
+      await this.#write(input);
+    }
     this.#canWrite = answer === undefined;
     await conversation?.announce();
     if (answer) return this.#repeat(answer);

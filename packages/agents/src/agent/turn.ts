@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ChatMessage } from "@scrollback/store-core";
+import { type ChatMessage, type Part, StoreError } from "@scrollback/store-core";
 import { splitOpenExchange } from "./exchange.ts";
 
 /** A history and a new input, arranged for the model. */
@@ -84,4 +84,34 @@ export function partialAnswer(text: string): ChatMessage {
 
 function isPartial({ role, metadata }: ChatMessage): boolean {
   return role === "assistant" && (Object(metadata) as { partial?: unknown }).partial === true;
+}
+
+/**
+ * @throws StoreError `CONFLICT` for an input with an approval, or a result, of a call that has its result in the history: its tool would
+ *   run again.
+ */
+export function assertUndecided(history: readonly ChatMessage[], input: readonly ChatMessage[]): void {
+  const parts = partsOf(history);
+  const ended = new Set(parts.flatMap((part) => (part.type === "tool-result" ? part.toolCallId : [])));
+  const callOf = new Map(
+    parts.flatMap((part) =>
+      part.type === "tool-approval-request" ? [[part.approvalId, part.toolCallId] as const] : [],
+    ),
+  );
+  for (const part of partsOf(input)) {
+    const call = part.type === "tool-approval-response" ? callOf.get(part.approvalId) : resultOf(part);
+    if (call !== undefined && ended.has(call))
+      throw new StoreError(
+        "CONFLICT",
+        `input: the tool call ${call} has its result already; read the thread again`,
+      );
+  }
+}
+
+function resultOf(part: Part): string | undefined {
+  return part.type === "tool-result" ? part.toolCallId : undefined;
+}
+
+function partsOf(messages: readonly ChatMessage[]): readonly Part[] {
+  return messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
 }
