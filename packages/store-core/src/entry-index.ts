@@ -120,10 +120,25 @@ const escapes = ["\x02", "\x01", "\0"];
  * by those of the id. It contains no zero byte.
  *
  * 16 hexadecimal digits of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, a byte 1, and
- * the id; bytes 0, 1 and 2 in them are written as 2 and 1, 2 or 3.
+ * the id; bytes 0, 1 and 2 in them are written as 2 and 3, 4 or 5.
  */
 export function sortKey({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): string {
   return `${orderDigits(order)}${escaped(key)}\x01${escaped(id)}`;
+}
+
+/** The order of an entry, of its {@link sortKey}. */
+export function orderOf(sort: string): number {
+  const bytes = Buffer.from(sort.slice(0, 16), "hex");
+  const bits = bytes.readBigUInt64BE();
+  bytes.writeBigUInt64BE(bits & SIGN ? bits ^ SIGN : bits ^ ALL_BITS);
+  return bytes.readDoubleBE();
+}
+
+/** The key of an entry, of its {@link sortKey}. */
+export function keyOf(sort: string): string {
+  const [key = ""] = sort.slice(16).split("\x01", 1);
+  const [first = "", ...rest] = key.split("\x02");
+  return first + rest.map((part) => String.fromCharCode(part.charCodeAt(0) - 3) + part.slice(1)).join("");
 }
 
 /** Below, and above, every {@link sortKey}. */
@@ -145,7 +160,7 @@ function orderDigits(order: number): string {
 function escaped(text: string): string {
   return escapes.reduce(
     (made, character) =>
-      made.replaceAll(character, `\x02${String.fromCharCode(character.charCodeAt(0) + 1)}`),
+      made.replaceAll(character, `\x02${String.fromCharCode(character.charCodeAt(0) + 3)}`),
     text,
   );
 }

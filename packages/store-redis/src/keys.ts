@@ -32,20 +32,44 @@ export function threadKeys(prefix: string, threadId: string): ThreadKeys {
   };
 }
 
+/** The keys of an index, in one slot: see `scripts/entries.ts`. */
+export function indexKeys(prefix: string, index: string): { entries: string; values: string } {
+  const name = `${withoutBraces(prefix)}:{${withoutBraces(index)}}`;
+  return { entries: `${name}:entries`, values: `${name}:entry-values` };
+}
+
+/** The pattern of the `entries` keys of all indexes whose names begin with `namePrefix`, for `SCAN`. */
+export function entriesPattern(clientPrefix: string, prefix: string, namePrefix: string): string {
+  return pattern(clientPrefix, prefix, namePrefix, "entries");
+}
+
+/** The name of the index that has this `entries` key. */
+export function indexOf(prefix: string, entries: string): string {
+  return nameIn(prefix, entries, "entries");
+}
+
 function withoutBraces(text: string): string {
   return text.replace(/[%{}]/g, encodeURIComponent);
 }
 
 /** The pattern of the `messages` keys of all threads whose ids begin with `idPrefix`, for `SCAN`. */
 export function messagesPattern(clientPrefix: string, prefix: string, idPrefix: string): string {
-  const start = `${clientPrefix}${withoutBraces(prefix)}:{${withoutBraces(idPrefix)}`;
-  return `${start.replace(/[\\*?[\]]/g, "\\$&")}*}:messages`;
+  return pattern(clientPrefix, prefix, idPrefix, "messages");
+}
+
+function pattern(clientPrefix: string, prefix: string, namePrefix: string, part: string): string {
+  const start = `${clientPrefix}${withoutBraces(prefix)}:{${withoutBraces(namePrefix)}`;
+  return `${start.replace(/[\\*?[\]]/g, "\\$&")}*}:${part}`;
 }
 
 /** The id of the thread that has this `messages` key. */
 export function threadIdOf(prefix: string, messages: string): string {
-  const id = messages.slice(`${withoutBraces(prefix)}:{`.length, -"}:messages".length);
-  return id.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
+  return nameIn(prefix, messages, "messages");
+}
+
+function nameIn(prefix: string, key: string, part: string): string {
+  const name = key.slice(`${withoutBraces(prefix)}:{`.length, -`}:${part}`.length);
+  return name.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
 }
 
 /** The content of a thread's footer. `commit.ts` writes it and documents its format. */

@@ -11,6 +11,7 @@ import {
   firstOf,
   type ListRequest,
   lastOf,
+  MAX_VALUE_BYTES,
   NO_THREAD,
   pinnedOf,
   REMEMBERED_MS,
@@ -22,6 +23,7 @@ import {
 } from "@scrollback/store-core";
 import type { Redis } from "ioredis";
 import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
+import { RedisEntries } from "./entries.ts";
 import { classifyError, isUnreachable, withoutArguments } from "./errors.ts";
 import { Handshake } from "./handshake.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
@@ -40,6 +42,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   expiry: true,
   trimmedWithinCommits: 0,
   deletedWithinMs: REMEMBERED_MS,
+  index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
@@ -57,6 +60,7 @@ interface Found {
 export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly target: DriverTarget | undefined;
+  readonly index: RedisEntries;
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #owned: boolean;
@@ -76,6 +80,11 @@ export class RedisDriver implements Driver {
     this.#handshake = new Handshake(options.client, options.owned);
     this.target = targetOf(options.client);
     this.#connection = watchConnection(options.client);
+    this.index = new RedisEntries({
+      client: options.client,
+      keyPrefix: this.#keyPrefix,
+      send: (request, command) => this.#send(request, command),
+    });
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
@@ -197,7 +206,7 @@ export class RedisDriver implements Driver {
   }
 
   async #send<T>(
-    request: Pick<DeleteRequest, "signal" | "sendBefore">,
+    request: Partial<Pick<DeleteRequest, "signal" | "sendBefore">>,
     command: (client: RedisClient) => Promise<T>,
   ): Promise<T> {
     try {

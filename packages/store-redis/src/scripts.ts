@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { RedisClient } from "./options.ts";
 import { commitLua } from "./scripts/commit.ts";
 import { deleteLua } from "./scripts/delete.ts";
+import { entriesLua } from "./scripts/entries.ts";
 import { readRangeLua } from "./scripts/read-range.ts";
 
 /** A script. The comment at the top of its text documents arguments and replies. */
@@ -17,6 +18,7 @@ function script(lua: string): Script {
 
 export const commitScript = script(commitLua);
 export const deleteScript = script(deleteLua);
+export const entriesScript = script(entriesLua);
 export const readRangeScript = script(readRangeLua);
 
 /**

@@ -3,7 +3,7 @@ import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@
 import type { Address, RedisCluster, RedisSentinel, SharedServer } from "@scrollback/conformance/servers";
 import { pinnedOf } from "@scrollback/store-core";
 import { Cluster, Redis } from "ioredis";
-import { parseFooter, threadKeys } from "../src/keys.ts";
+import { indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
 import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
 import { countRequests } from "./count-requests.ts";
@@ -129,6 +129,12 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
       const content = [await raw.lrange(messages, 0, -1)];
       for (const key of Object.values(hashes)) content.push(Object.entries(await raw.hgetall(key)).flat());
       return content.flat().join("\n");
+    },
+    async dumpIndex(index) {
+      const { entries, values } = indexKeys(keyPrefix, index);
+      return [await raw.zrange(entries, "0", "-1"), Object.entries(await raw.hgetall(values)).flat()]
+        .flat()
+        .join("\n");
     },
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
