@@ -1,14 +1,12 @@
 import { hash, randomUUID } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "./arguments.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { StoreError } from "./errors.ts";
 import type { PortableStore } from "./portable-store.ts";
-import type { Cursor, Revision, ThreadPage } from "./store.ts";
+import type { Revision, ThreadPage } from "./store.ts";
 import type { CopyThreadOptions, ThreadCopy } from "./store-factory.ts";
+import { MESSAGES_AT_ONCE, type ReadPosition, ThreadReader } from "./thread-reader.ts";
 
-/** The number of messages that are read and committed at once. A shorter thread is copied in one commit. */
-const MESSAGES_AT_ONCE = 500;
 /** The key of a target's metadata during a copy. */
 const PROGRESS_KEY = "scrollback.copy";
 
@@ -26,14 +24,14 @@ interface Progress {
   readonly version: 1;
   /** The identity of the copy. */
   readonly copy: string;
-  /** The cursor up to which the source was read. */
-  readonly after: Cursor;
+  /** The last message of the source that was copied. */
+  readonly position: ReadPosition;
   readonly copied: number;
   /** The number of commits that the copy has made. */
   readonly commits: number;
 }
 
-type Entries<M> = ThreadPage<M>["entries"];
+type Entries<M> = readonly ThreadPage<M>["entries"][number][];
 
 /**
  * Copies a thread. The invariants: every commit expects the revision of the previous one (the first commit: that the
@@ -50,7 +48,8 @@ export async function copyThread<M>(
 ): Promise<ThreadCopy> {
   const last = upTo === undefined ? undefined : parseCursor("upTo", upTo);
   const abort = signal && { signal };
-  const begin = await source.read({ limit: MESSAGES_AT_ONCE, ...abort });
+  const reader = await ThreadReader.begin(source, { end: last?.sequence, signal });
+  const begin = reader.newest;
   const { revision } = begin;
   if (revision === null) return { copied: 0, revision: null };
   const incarnation = formatCursor(revision, 0);
@@ -121,8 +120,7 @@ export async function copyThread<M>(
     let reached = progress?.copied ?? 0;
     let commits = progress?.commits ?? 0;
     let at = there.revision;
-    let after = progress?.after ?? incarnation;
-    const isWhole = begin.older === undefined && reached === 0;
+    const isWhole = reader.isOnePage && reached === 0;
     const total = end === Number.POSITIVE_INFINITY ? begin.count : await countUpTo(source, end, begin, abort);
     const report = (entries: Entries<M>) => {
       reached += entries.length;
@@ -137,23 +135,16 @@ export async function copyThread<M>(
         return made;
       }
     }
-    for (;;) {
-      // Backends in this process reply within one turn of the event loop: without this pause a signal could never be
-      // aborted.
-      await nextTurn();
-      const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
-      checkUnchanged(page, after, incarnation);
-      const entries = page.entries.filter(({ sequence }) => sequence <= end);
-      if (entries.length === 0) break;
-      for (let rest = entries; rest.length > 0; ) {
+    for await (const page of reader.pages(progress?.position)) {
+      for (let rest = page; rest.length > 0; ) {
         let part = rest;
         let made: Revision | null | undefined;
         while (made === undefined) {
-          after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
+          const newest = part.at(-1) as Entries<M>[number];
           const state: Progress = {
             version: 1,
             copy,
-            after,
+            position: reader.positionOf(newest),
             copied: reached + part.length,
             commits: commits + 1,
           };
@@ -196,17 +187,6 @@ async function unlessTooLarge<M>(
     if (StoreError.is(error, "TOO_LARGE") && entries.length > 1) return undefined;
     throw error;
   }
-}
-
-/** @throws StoreError `CONFLICT` if the thread is a different incarnation, or lacks the messages after the cursor. */
-function checkUnchanged<M>({ revision, entries }: ThreadPage<M>, after: Cursor, incarnation: Cursor): void {
-  if (revision === null || formatCursor(revision, 0) !== incarnation)
-    throw new StoreError("CONFLICT", "copyThread: the source was deleted or has expired during the copy");
-  const { sequence } = parseCursor("after", after);
-  const [first] = entries;
-  // Numbers may be missing only before the first page: those of messages that were trimmed earlier.
-  if (sequence > 0 && first && first.sequence !== sequence + 1)
-    throw new StoreError("CONFLICT", "copyThread: the source was trimmed or cleared during the copy");
 }
 
 function targetGone(): StoreError {

@@ -153,6 +153,7 @@ export {
 } from "./store-index.ts";
 export { storedCopy } from "./stored-copy.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
+export { type ReadPosition, ThreadReader, type ThreadReaderOptions } from "./thread-reader.ts";
 export { isContentPart, outputOfPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
 export {
   type CommitPlan,
