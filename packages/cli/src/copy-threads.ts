@@ -47,12 +47,12 @@ async function copyOne(
   { signal, output }: CommandContext,
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
-  { threadId, count, updatedAt, expiresAt }: WorkItem,
+  { threadId, count, expiresAt }: WorkItem,
   advance: (messages: number) => void,
   { done, skipCorrupt }: CopyOptions,
 ): Promise<ThreadOutcome> {
   if (isExpired(expiresAt)) return { outcome: "expired" };
-  const skipped: string[] = [];
+  const skipped = new Set<string>();
   let reported = 0;
   const ttl = expiresAt === undefined ? {} : { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
   const copy = () =>
@@ -65,42 +65,31 @@ async function copyOne(
         reported = Math.max(reported, Math.min(copied, count));
       },
     });
-  const collect = (error: StoreError) => {
-    skipped.push(error.message);
-  };
-  const made = await (skipCorrupt ? skippingCorruptRecords(collect, copy) : copy()).catch(
-    (error: unknown) => {
-      if (StoreError.is(error, "CONFLICT")) return undefined;
-      if (reported > 0) {
-        const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
-        output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
-      }
-      throw isForeign(error) ? otherInstallation(error) : error;
-    },
-  );
-  if (!made) {
-    const { metadata } = await source.open(threadId).read({ limit: 0, signal });
-    if (isUnfinishedCopy(metadata)) return unfinishedCopy;
-    const isSame = await isEqual(source, target, threadId, signal);
-    return isSame
-      ? { outcome: "there already", messages: 0 }
-      : {
-          outcome: "conflict",
-          problems: ["the target has other content under this id"],
-          exitCode: exitCodes.conflict,
-        };
+  const reading = <T>(call: () => Promise<T>) =>
+    skipCorrupt ? skippingCorruptRecords((error) => skipped.add(error.message), call) : call();
+  const made = await reading(copy).catch((error: unknown) => {
+    if (StoreError.is(error, "CONFLICT")) return error;
+    if (reported > 0) {
+      const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
+      output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
+    }
+    throw isForeign(error) ? otherInstallation(error) : error;
+  });
+  const isConflict = StoreError.is(made);
+  if (isConflict && (await isUnfinished(source, threadId, signal))) return unfinishedCopy;
+  if (!isConflict && made.revision === null) return { outcome: "gone meanwhile" };
+  const messages = isConflict ? 0 : made.copied;
+  // An earlier copy may be finished, and one of the threads changed since.
+  if (messages === 0 && !(await reading(() => isEqual(source, target, threadId, signal)))) {
+    const problem = isConflict
+      ? `${made.message}${(await isUnfinished(target, threadId, signal)) ? "; the target has an unfinished copy: delete it, then copy again" : ""}`
+      : "source or target was written to after the copy, which is left as it is";
+    const outcome = isConflict ? "conflict" : "changed since";
+    return { outcome, problems: [problem], exitCode: exitCodes.conflict };
   }
-  const { copied, revision } = made;
-  if (revision === null) return { outcome: "gone meanwhile" };
-  if (skipped.length > 0) {
-    return { outcome: `${done} in part`, messages: copied, problems: skipped, exitCode: exitCodes.damaged };
-  }
-  if (copied > 0) return { outcome: done, messages: copied };
-  // The copy was finished before, even if the thread has changed since.
-  const there = await target.open(threadId).read({ limit: 0, signal });
-  if (there.updatedAt === updatedAt) return { outcome: count === 0 ? done : "there already", messages: 0 };
-  const problem = "source or target was written to after the copy, which is left as it is";
-  return { outcome: "changed since", problems: [problem], exitCode: exitCodes.conflict };
+  if (skipped.size > 0)
+    return { outcome: `${done} in part`, messages, problems: [...skipped], exitCode: exitCodes.damaged };
+  return { outcome: messages > 0 || count === 0 ? done : "there already", messages };
 }
 
 async function compareOne(
@@ -131,6 +120,10 @@ async function isEqual(
   const digests = [source, target].map((stores) => digestThread(stores, threadId, signal));
   const [one, other] = await Promise.all(digests);
   return one === other;
+}
+
+async function isUnfinished(stores: StoreFactory<unknown>, threadId: string, signal: AbortSignal) {
+  return isUnfinishedCopy((await stores.open(threadId).read({ limit: 0, signal })).metadata);
 }
 
 /** Whether two copies of store-core created source and target. They do not recognise each other's factories. */

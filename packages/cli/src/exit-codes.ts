@@ -16,12 +16,15 @@ export const exitCodes = Object.freeze({
   conflict: 5,
   /** The backend could not be reached, or refused to work. */
   unavailable: 6,
+  /** The reader of standard output closed it before all threads were done: 128 plus the number of SIGPIPE. */
+  closedPipe: 141,
 });
 
 /** The exit codes by priority: if several apply, the first one wins. */
 const severity: readonly number[] = [
   exitCodes.unavailable,
   exitCodes.failed,
+  exitCodes.closedPipe,
   exitCodes.usage,
   exitCodes.damaged,
   exitCodes.conflict,

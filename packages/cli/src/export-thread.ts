@@ -1,16 +1,10 @@
-import {
-  isUnfinishedCopy,
-  type StoreError,
-  type StoreFactory,
-  type ThreadPage,
-} from "@scrollback/store-core";
+import { isUnfinishedCopy, type StoreError, type StoreFactory, ThreadReader } from "@scrollback/store-core";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
 import { toOpenAi } from "./formats/openai-chat.ts";
 import { isChatMessage } from "./open-backend.ts";
 import { jsonLine } from "./terminal-text.ts";
-import { threadPages } from "./thread-pages.ts";
 import { type ThreadOutcome, unfinishedCopy } from "./thread-work.ts";
 
 /** Options of the export of a thread. */
@@ -29,10 +23,9 @@ export async function exportAsJsonl(
   options: ExportOptions,
   advance: (messages: number) => void,
 ): Promise<ThreadOutcome> {
-  const pages = new PageReader(threadId, options);
-  const first = await pages.next();
-  if (!first || first.revision === null) return { outcome: "gone meanwhile" };
-  const { createdAt = 0, updatedAt = 0, expiresAt, metadata } = first;
+  const pages = await PageReader.begin(threadId, options);
+  const { revision, createdAt = 0, updatedAt = 0, expiresAt, metadata } = pages.newest;
+  if (revision === null) return { outcome: "gone meanwhile" };
   if (isUnfinishedCopy(metadata)) return unfinishedCopy;
   let messages = 0;
   async function* lines(): AsyncGenerator<string, void, undefined> {
@@ -47,10 +40,10 @@ export async function exportAsJsonl(
     );
     let isWhole = false;
     try {
-      for (let page: ThreadPage<unknown> | undefined = first; page; page = await pages.next()) {
-        for (const entry of page.entries) yield jsonLine(messageLine(entry.createdAt, entry.message));
-        messages += page.entries.length;
-        advance(page.entries.length);
+      for (let page = await pages.next(); page; page = await pages.next()) {
+        for (const entry of page) yield jsonLine(messageLine(entry.createdAt, entry.message));
+        messages += page.length;
+        advance(page.length);
       }
       isWhole = true;
     } finally {
@@ -67,13 +60,14 @@ export async function exportAsOpenAi(
   options: ExportOptions,
   advance: (messages: number) => void,
 ): Promise<ThreadOutcome> {
-  const pages = new PageReader(threadId, options);
+  const pages = await PageReader.begin(threadId, options);
+  const { revision, metadata } = pages.newest;
+  if (revision === null) return { outcome: "gone meanwhile" };
+  if (isUnfinishedCopy(metadata)) return unfinishedCopy;
   const all: unknown[] = [];
   for (let page = await pages.next(); page; page = await pages.next()) {
-    if (page.revision === null) return { outcome: "gone meanwhile" };
-    if (isUnfinishedCopy(page.metadata)) return unfinishedCopy;
-    all.push(...page.entries.map(({ message }) => message));
-    advance(page.entries.length);
+    all.push(...page.map(({ message }) => message));
+    advance(page.length);
   }
   const { messages, leftOut } = toOpenAi(all.filter(isChatMessage));
   const foreign = all.length - all.filter(isChatMessage).length;
@@ -91,29 +85,42 @@ export async function exportAsOpenAi(
       };
 }
 
+/** Makes a call, with or without unreadable records. */
+type Reading = <T>(call: () => Promise<T>) => Promise<T>;
+type Pages = ReturnType<ThreadReader<unknown>["pages"]>;
+
 /** Reads a thread's pages, and remembers the unreadable records. */
 class PageReader {
-  readonly #pages: AsyncGenerator<ThreadPage<unknown>, void, undefined>;
-  readonly #skipCorrupt: boolean;
-  readonly #skipped: string[] = [];
+  readonly newest: ThreadReader<unknown>["newest"];
+  readonly #pages: Pages;
+  readonly #reading: Reading;
+  readonly #skipped: ReadonlySet<string>;
 
-  constructor(threadId: string, { stores, signal, skipCorrupt }: ExportOptions) {
-    this.#pages = threadPages(stores, threadId, signal);
-    this.#skipCorrupt = skipCorrupt;
+  private constructor(reader: ThreadReader<unknown>, reading: Reading, skipped: ReadonlySet<string>) {
+    this.newest = reader.newest;
+    this.#pages = reader.pages();
+    this.#reading = reading;
+    this.#skipped = skipped;
   }
 
-  async next(): Promise<ThreadPage<unknown> | undefined> {
+  static async begin(threadId: string, { stores, signal, skipCorrupt }: ExportOptions): Promise<PageReader> {
+    const skipped = new Set<string>();
     const collect = (error: StoreError) => {
-      this.#skipped.push(error.message);
+      skipped.add(error.message);
     };
-    const read = () => this.#pages.next();
-    const { value } = await (this.#skipCorrupt ? skippingCorruptRecords(collect, read) : read());
+    const reading: Reading = (call) => (skipCorrupt ? skippingCorruptRecords(collect, call) : call());
+    const reader = await reading(() => ThreadReader.begin(stores.open(threadId), { signal }));
+    return new PageReader(reader, reading, skipped);
+  }
+
+  async next(): Promise<readonly ThreadReader<unknown>["newest"]["entries"][number][] | undefined> {
+    const { value } = await this.#reading(() => this.#pages.next());
     return value ?? undefined;
   }
 
   outcome(done: string, messages: number): ThreadOutcome {
-    return this.#skipped.length === 0
+    return this.#skipped.size === 0
       ? { outcome: done, messages }
-      : { outcome: `${done} in part`, messages, problems: this.#skipped, exitCode: exitCodes.damaged };
+      : { outcome: `${done} in part`, messages, problems: [...this.#skipped], exitCode: exitCodes.damaged };
   }
 }

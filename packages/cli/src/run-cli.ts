@@ -22,7 +22,7 @@ export async function runCli(options: CliOptions): Promise<number> {
     return context.exitCode;
   } catch (thrown) {
     const error: unknown = options.signal.aborted ? options.signal.reason : thrown;
-    if (isClosedPipe(error)) return exitCodes.done;
+    if (isClosedPipe(error)) return context.exitCode;
     if (thrown instanceof CommanderError) return exitCodes.usage;
     const text = error instanceof Interruption ? error.message : `scrollback: ${messageOf(error)}`;
     context.output.note(printableText(context.redact(text)));

@@ -1,7 +1,6 @@
-import type { StoreFactory } from "@scrollback/store-core";
+import { type StoreFactory, ThreadReader } from "@scrollback/store-core";
 import { encodeText } from "./formats/entry.ts";
 import { ContentDigest } from "./formats/thread-file.ts";
-import { threadPages } from "./thread-pages.ts";
 
 /** A digest of a thread: its messages and their times, its metadata, and its own times. `null`: the thread does not exist. */
 export async function digestThread(
@@ -9,16 +8,12 @@ export async function digestThread(
   threadId: string,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const reader = await ThreadReader.begin(stores.open(threadId), { signal });
+  const { revision, createdAt, updatedAt, metadata } = reader.newest;
+  if (revision === null) return null;
   const digest = new ContentDigest();
-  let isFirst = true;
-  for await (const page of threadPages(stores, threadId, signal)) {
-    if (page.revision === null) return null;
-    if (isFirst) {
-      const { createdAt, updatedAt, metadata } = page;
-      digest.add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(metadata));
-      isFirst = false;
-    }
-    for (const { createdAt, message } of page.entries) digest.add(createdAt, encodeText(message));
-  }
+  digest.add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(metadata));
+  for await (const page of reader.pages())
+    for (const entry of page) digest.add(entry.createdAt, encodeText(entry.message));
   return digest.digest();
 }

@@ -98,7 +98,7 @@ export async function workThrough<T extends WorkItem>(
   } catch (error) {
     progress.stop();
     isUnread = isClosedPipe(signal.aborted ? signal.reason : error);
-    if (isUnread) throw error;
+    if (isUnread) context.fail(exitCodes.closedPipe);
     // The reports of the other threads come before the end.
     if (signal.aborted) await Promise.allSettled(running);
     output.note(

@@ -79,7 +79,7 @@ test("copy skips a target thread with other content, and copies the rest", async
   const { code, stdout, stderr } = await run(["copy", folder.url(), folder.url("b")]);
   expect(code).toBe(5);
   expect(stdout).toMatch(/2 copied, 1 conflict|1 conflict, 2 copied|1 copied, 1 conflict/);
-  expect(stderr).toBe("conflict: chat-1: the target has other content under this id\n");
+  expect(stderr).toBe("conflict: chat-1: copyThread: the target has content that this copy did not write\n");
   expect(await target.open("chat-1").listMessages()).toEqual([text("other")]);
 });
 
@@ -97,6 +97,42 @@ test("copy names the threads that were written after they were copied", async ()
   expect(stderr).toBe(
     "changed since: chat-1: source or target was written to after the copy, which is left as it is\n",
   );
+});
+
+test.each([
+  ["text", { append: [text("other")], drop: "all" as const }],
+  ["number of messages", { append: [text("more")] }],
+  ["metadata", { metadata: "other" }],
+])("copy does not take a thread that differs in its %s alone for a finished copy", async (_, change) => {
+  using folder = new Folder();
+  await fill(folder, 1);
+  await run(["copy", folder.url(), folder.url("b")]);
+  await using target = folder.stores("b");
+  const { updatedAt = 0 } = await target.open("chat-0").read();
+  await target.open("chat-0").commit(change, { createdAt: updatedAt });
+  const { code, stdout } = await run(["copy", folder.url(), folder.url("b")]);
+  expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining("1 changed since") });
+});
+
+test("copy names a source that was changed during the copy, and what to do with the unfinished one", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("long").addMessages(Array.from({ length: 1_200 }, (_, index) => text(`${index}`)));
+  await using target = folder.stores("b");
+  const onProgress = () => {
+    throw new Error("stopped");
+  };
+  await expect(stores.copyThread("long", "long", { target, onProgress })).rejects.toThrow("stopped");
+  await stores.open("long").clear();
+  const { code, stderr } = await run(["copy", folder.url(), folder.url("b")]);
+  expect({ code, stderr }).toEqual({
+    code: 5,
+    stderr:
+      "conflict: long: the source thread was cleared, trimmed or changed meanwhile; the target has an unfinished copy: " +
+      "delete it, then copy again\n",
+  });
+  await target.deleteThread("long");
+  expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
 });
 
 test("copy --verify finds a difference", async () => {

@@ -5,7 +5,6 @@ import { CommandContext } from "../src/command-context.ts";
 import { copyThreads } from "../src/copy-threads.ts";
 import { Output } from "../src/output.ts";
 import { selectThreads } from "../src/selection.ts";
-import { threadPages } from "../src/thread-pages.ts";
 import { Collector } from "./run.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });
@@ -29,18 +28,6 @@ test("a thread that a listing returns twice is selected once", async () => {
   const ids: string[] = [];
   for await (const { threadId } of selectThreads(contextOf(), twice, {})) ids.push(threadId);
   expect(ids).toEqual(["a", "b"]);
-});
-
-test("pages end at the end of the thread as of the first read", async () => {
-  await using stores = createMemoryStores();
-  const store = stores.open("long");
-  await store.addMessages(Array.from({ length: 1_200 }, (_, index) => text(`${index}`)));
-  const contents: string[] = [];
-  for await (const page of threadPages(stores, "long", signal)) {
-    for (const { message } of page.entries) contents.push(String(message.content));
-    await store.addMessages([text("later")]);
-  }
-  expect(contents).toEqual(Array.from({ length: 1_200 }, (_, index) => `${index}`));
 });
 
 test("output waits for a slower reader", async () => {

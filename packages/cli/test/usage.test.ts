@@ -157,20 +157,31 @@ test("a size is refused for a backend that reports none", async () => {
   else expect(code).toBe(0);
 });
 
-test.each([["ls", "--json"], ["export"], ["verify", "--json"]])(
-  "a closed pipe ends the command silently: %s",
-  async (command, ...options) => {
+const isStopped = expect.stringMatching(/^stopped after \d+ of 20 threads\. .* again/);
+
+test.each([
+  { args: ["ls", "--json"], code: 0, note: null },
+  { args: ["export"], code: 141, note: isStopped },
+  { args: ["verify", "--json"], code: 141, note: isStopped },
+  { args: ["copy", "--json"], code: 141, note: isStopped },
+  { args: ["expire", "--json", "--all", "--yes", "--ttl", "1h"], code: 141, note: isStopped },
+  { args: ["rm", "--json", "--all", "--yes"], code: 141, note: isStopped },
+])(
+  "a closed pipe ends the command, and is a failure if threads are left: $args",
+  async ({ args, code, note }) => {
     using folder = new Folder();
     await using stores = folder.stores();
     for (let index = 0; index < 20; index++)
       await stores.open(`${index}`).addMessages([{ role: "user", content: "x" }]);
     const stdout = new PassThrough({ highWaterMark: 1 });
     stdout.on("error", () => undefined);
-    const stderr = new PassThrough();
+    const stderr = new PassThrough({ encoding: "utf8" });
     const stdin = Object.assign(new PassThrough(), { isTTY: false });
     const { signal } = new AbortController();
+    const [command = "", ...options] = args;
+    const target = command === "copy" ? [folder.url("b")] : [];
     const running = runCli({
-      args: [command, folder.url(), ...options],
+      args: [command, folder.url(), ...target, ...options],
       env: {},
       stdin,
       stdout,
@@ -179,7 +190,7 @@ test.each([["ls", "--json"], ["export"], ["verify", "--json"]])(
     });
     await once(stdout, "readable");
     stdout.destroy(Object.assign(new Error("nobody reads"), { code: "EPIPE" }));
-    expect(await running).toBe(0);
-    expect(stderr.read()).toBeNull();
+    expect(await running).toBe(code);
+    expect(stderr.read()).toEqual(note);
   },
 );

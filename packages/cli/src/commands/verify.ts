@@ -1,4 +1,4 @@
-import { isUnfinishedCopy, type StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, type StoreError, type StoreFactory, ThreadReader } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { skippingCorruptRecords } from "../corrupt-records.ts";
@@ -7,7 +7,6 @@ import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
-import { threadPages } from "../thread-pages.ts";
 import { type ThreadOutcome, unfinishedCopy, workThrough } from "../thread-work.ts";
 
 interface VerifyOptions extends SelectionOptions {
@@ -56,18 +55,20 @@ async function verifyOne(
   const collect = (error: StoreError) => {
     problems.add(error.message);
   };
-  const pages = threadPages(stores, threadId, signal);
+  const reader = await skippingCorruptRecords(collect, () =>
+    ThreadReader.begin(stores.open(threadId), { signal }),
+  );
+  const { revision, metadata } = reader.newest;
+  if (revision === null) return { outcome: "gone meanwhile" };
+  const pages = reader.pages();
   let messages = 0;
-  let isUnfinished = false;
   for (;;) {
     const { value: page } = await skippingCorruptRecords(collect, () => pages.next());
     if (!page) break;
-    if (page.revision === null) return { outcome: "gone meanwhile" };
-    if (isUnfinishedCopy(page.metadata)) isUnfinished = true;
-    messages += page.entries.length;
-    advance(page.entries.length);
+    messages += page.length;
+    advance(page.length);
   }
-  if (problems.size === 0 && isUnfinished) return { ...unfinishedCopy, messages };
+  if (problems.size === 0 && isUnfinishedCopy(metadata)) return { ...unfinishedCopy, messages };
   return problems.size === 0
     ? { outcome: "readable", messages }
     : { outcome: "corrupt", messages, problems: [...problems], exitCode: exitCodes.damaged };
