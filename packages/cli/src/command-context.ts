@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import type { OpenOptions } from "@scrollback/store-core";
 import { type Environment, secretsOf, urlOf } from "./environment.ts";
@@ -94,9 +93,4 @@ export class CommandContext {
     }
     throw new CommandError(exitCodes.failed, "nothing was done");
   }
-}
-
-/** A name that no other file in the same folder has. */
-export function temporaryName(path: string): string {
-  return `${path}.${randomUUID().slice(0, 8)}.partial`;
 }

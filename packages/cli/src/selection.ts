@@ -1,14 +1,13 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
-import { withoutByteOrderMark } from "./formats/lines.ts";
+import { linesOf } from "./formats/lines.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
-import { printableId } from "./terminal-text.ts";
+import { printableId, printableLine } from "./terminal-text.ts";
 
 /** The threads of a command. All given conditions must be true. */
 export interface SelectionOptions {
@@ -181,13 +180,12 @@ async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIter
 /** Thread ids of a file: on each line a JSON string, or an object with a threadId. */
 async function* readIds(context: CommandContext, file: string): AsyncGenerator<string, void, undefined> {
   const input = file === "-" ? context.stdin : createReadStream(file);
-  let number = 0;
   try {
-    for await (const text of createInterface({ input })) {
-      number += 1;
-      const line = number === 1 ? withoutByteOrderMark(text) : text;
-      if (line.trim() === "") continue;
-      yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+    for await (const { text, isUtf8, number } of linesOf(input as AsyncIterable<Buffer | string>)) {
+      if (text.trim() === "") continue;
+      const where = `${printableLine(file)}:${number}`;
+      if (!isUtf8) refuse(`${where}: not valid UTF-8`);
+      yield idOf(text) ?? refuse(`${where}: not a JSON string, nor an object with a threadId`);
     }
   } catch (error) {
     unreadableFile(error);

@@ -99,6 +99,26 @@ test.each([
     replaced(3, `{"type":"end","messages":3}`),
     "in:4: messages must be 2, as many as the thread of line 1 has: lines are missing or were added",
   ],
+  ...["1e300", "0.5", "-1", "1e13", "null"].map((time): [string[], string] => [
+    replaced(1, `{"type":"message","createdAt":${time},"message":{"role":"user","content":""}}`),
+    "in:2: createdAt must be a time in milliseconds since 1970",
+  ]),
+  ...["createdAt", "updatedAt", "expiresAt"].flatMap((name) =>
+    ["1e300", "0.5"].map((time): [string[], string] => [
+      replaced(
+        0,
+        `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,${JSON.stringify(name)}:${time}}`,
+      ),
+      `in:1: ${name} must be a time in milliseconds since 1970`,
+    ]),
+  ),
+  [
+    replaced(
+      0,
+      `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,"expiresAt":9999999999999}`,
+    ),
+    "in:1: expiresAt must be at most 36,500 days from now",
+  ],
   [lines.slice(0, 3), "in:3: the file ends before the thread of line 1 does"],
   [[...lines, ...lines], "in:5: threadId is that of line 1, too"],
 ])("an invalid line is named, and nothing is imported: %#", async (given, problem) => {
@@ -106,6 +126,76 @@ test.each([
   expect(problems).toContain(problem);
   expect(problems.at(-1)).toMatch(/wrong; nothing was imported$/);
   expect({ code, threads }).toEqual({ code: 4, threads: 0 });
+});
+
+const latin1 = Buffer.from("caf\u00e9", "latin1");
+
+test.each(["jsonl", "openai"])("a line that is not UTF-8 is named, --format %s", async (format) => {
+  using folder = new Folder();
+  const [before, after] =
+    format === "jsonl"
+      ? [
+          `${lines[0]}\n{"type":"message","createdAt":1,"message":{"role":"user","content":"`,
+          `"}}\n${lines[3]}`,
+        ]
+      : [`{"threadId":"a","messages":[]}\n{"threadId":"b","messages":[{"role":"user","content":"`, `"}]}\n`];
+  writeFileSync(folder.file("in"), Buffer.concat([Buffer.from(before), latin1, Buffer.from(after)]));
+  const { code, stderr } = await run(["import", folder.url(), folder.file("in"), "--format", format]);
+  expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("in:2: not valid UTF-8\n") });
+});
+
+test("an id that is not UTF-8 is named, not taken for another one", async () => {
+  using folder = new Folder();
+  await run(["setup", folder.url()]);
+  writeFileSync(folder.file("ids"), Buffer.concat([Buffer.from(`"a"\n"`), latin1, Buffer.from(`"\n`)]));
+  const args = ["rm", folder.url(), "--ids-from", folder.file("ids"), "--yes"];
+  expect(await run(args)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("ids:2: not valid UTF-8\n"),
+  });
+});
+
+const large = "x".repeat(17 * 1024 ** 2);
+const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+
+test.each([
+  [
+    "a message that is too large",
+    replaced(1, (lines[1] ?? "").replace("Hello", large)),
+    /in:2: message 178\d+ bytes/,
+  ],
+  [
+    "a message that is too deep",
+    replaced(1, (lines[1] ?? "").replace(`"Hello"`, `"","metadata":${deep}`)),
+    /in:2: message /,
+  ],
+  [
+    "metadata that is too large",
+    replaced(0, (lines[0] ?? "").replace(`"A"`, `"${"x".repeat(300_000)}"`)),
+    /in:1: metadata 30\d+ bytes/,
+  ],
+])("%s is named before anything is imported, also by --dry-run", async (_, given, problem) => {
+  const before = lines.map((line) => line.replace(`"threadId":"a"`, `"threadId":"first"`));
+  for (const options of [[], ["--dry-run"]]) {
+    const shifted = new RegExp(problem.source.replace(/\d/, (line) => String(Number(line) + 4)));
+    const { code, problems, threads } = await problemsOf([...before, ...given], ...options);
+    expect({ code, problem: problems[0], threads }).toEqual({
+      code: 4,
+      problem: expect.stringMatching(shifted),
+      threads: 0,
+    });
+  }
+});
+
+test("a message of OpenAI's format that is too large is named", async () => {
+  const given = [
+    `{"threadId":"a","messages":[{"role":"user","content":""},{"role":"user","content":"${large}"}]}`,
+  ];
+  const { code, problems } = await problemsOf(given, "--format", "openai", "--dry-run");
+  expect({ code, problem: problems[0] }).toEqual({
+    code: 4,
+    problem: expect.stringMatching(/^in:1: messages\[1\] 178\d+ bytes encoded, at most \d+ fit$/),
+  });
 });
 
 test("a thread that was skipped is not imported", async () => {

@@ -51,7 +51,14 @@ export async function copyThread<M>(
   const reader = await ThreadReader.begin(source, { end: last?.sequence, signal });
   const begin = reader.newest;
   const { revision } = begin;
-  if (revision === null) return { copied: 0, revision: null };
+  if (revision === null) {
+    if (isUnfinishedCopy((await target.read({ limit: 0, ...abort })).metadata))
+      throw new StoreError(
+        "CONFLICT",
+        "copyThread: the source does not exist any more, and the target is an unfinished copy; delete it",
+      );
+    return { copied: 0, revision: null };
+  }
   const incarnation = formatCursor(revision, 0);
   if (last && formatCursor(revision, last.sequence) !== upTo)
     invalid(

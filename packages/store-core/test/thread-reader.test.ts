@@ -98,16 +98,14 @@ describe("copyThread fails with CONFLICT for a source that is", () => {
   const afterTheFirstPage = ["cut", "edited at its end"];
   test.each(changes.filter(([name]) => !afterTheFirstPage.includes(name)))(
     "%s between a stopped call and the next one",
-    async (name, change) => {
+    async (_, change) => {
       const made = await stores();
       const onProgress = () => {
         throw new Error("stopped");
       };
       await expect(made.copyThread("from", "to", { onProgress })).rejects.toThrow("stopped");
       await change(made);
-      const again = made.copyThread("from", "to");
-      if (name === "deleted") return expect(await again).toEqual({ copied: 0, revision: null });
-      await expect(again).rejects.toMatchObject({ code: "CONFLICT" });
+      await expect(made.copyThread("from", "to")).rejects.toMatchObject({ code: "CONFLICT" });
     },
   );
 });

@@ -1,13 +1,10 @@
-import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import type { StoreFactory } from "@scrollback/store-core";
 import { type Command, Option } from "commander";
-import { type CommandContext, temporaryName } from "../command-context.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
+import type { CommandContext } from "../command-context.ts";
 import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../export-thread.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
+import { writeOutputFile } from "../output-file.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
 import { workThrough } from "../thread-work.ts";
@@ -27,7 +24,10 @@ export function addExport(program: Command, context: CommandContext): void {
     .addOption(
       new Option("--format <format>", "the format to write").choices(["jsonl", "openai"]).default("jsonl"),
     )
-    .option("--output <file>", "the file, created when the export is complete; default: standard output")
+    .option(
+      "--output <file>",
+      "the file, created or replaced when the export is complete; default: standard output",
+    )
     .option("--concurrency <n>", "the number of threads read at once", parseConcurrency, 8)
     .option("--skip-corrupt", "export the readable records of threads with corrupt records")
     .action((url: string, options: Options) => exportThreads(context, url, options));
@@ -38,23 +38,7 @@ async function exportThreads(context: CommandContext, url: string, options: Opti
   if (options.output === undefined) {
     return await exportTo(context, stores, options, (text) => context.output.write(text));
   }
-  const path = options.output;
-  const temporary = temporaryName(path);
-  const file = createWriteStream(temporary, { mode: 0o600, flags: "wx" });
-  await once(file, "open").catch(unwritable);
-  const failed = once(file, "error").then(([error]) => unwritable(error));
-  failed.catch(() => undefined);
-  try {
-    await exportTo(context, stores, options, async (text) => {
-      if (!file.write(text)) await Promise.race([once(file, "drain"), failed]);
-    });
-    file.end();
-    await Promise.race([once(file, "close"), failed]);
-    await rename(temporary, path);
-  } finally {
-    file.destroy();
-    await rm(temporary, { force: true });
-  }
+  await writeOutputFile(options.output, (write) => exportTo(context, stores, options, write));
 }
 
 async function exportTo(
@@ -92,9 +76,4 @@ function inTurn(write: (text: string) => Promise<void>): ExportOptions["write"] 
     last = mine.catch(() => undefined);
     return mine;
   };
-}
-
-function unwritable(error: unknown): never {
-  const { code = "unknown" } = Object(error) as NodeJS.ErrnoException;
-  throw new CommandError(exitCodes.usage, `the output file cannot be written (${code})`, { cause: error });
 }

@@ -14,6 +14,7 @@ import { readOpenAiFile } from "../formats/openai-file.ts";
 import { MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
+import { storableIn } from "../storable.ts";
 import { printableLine } from "../terminal-text.ts";
 
 interface ImportOptions {
@@ -60,7 +61,8 @@ async function importFile(
     const path = folder === undefined ? file : join(folder, "input");
     if (folder !== undefined)
       await pipeline(context.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
-    const read = format === "jsonl" ? readThreadFile(path, signal) : readOpenAiFile(path, idPrefix, signal);
+    const reading = { path, check: storableIn(target), signal };
+    const read = format === "jsonl" ? readThreadFile(reading) : readOpenAiFile(reading, idPrefix);
     const { threads } = checked(context, file, await read.catch(unreadableFile));
     if (dryRun) {
       const messages = threads.reduce((sum, { count }) => sum + count, 0);

@@ -1,10 +1,12 @@
-import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
+import { chatMessageTraits, LONGEST_TTL_MS, type ThreadInfo } from "@scrollback/store-core";
+import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
 import { type Line, readLines } from "./lines.ts";
 import {
   ContentDigest,
   type FileMessage,
   type FileThread,
+  type FileToRead,
   type LineProblem,
   MAX_PROBLEMS,
   type ThreadFile,
@@ -106,7 +108,7 @@ class ThreadBuilder {
 }
 
 /** Reads a file in the CLI's own format: checks every line, and returns the position of each thread. */
-export async function readThreadFile(path: string, signal: AbortSignal): Promise<ThreadFile> {
+export async function readThreadFile({ path, check, signal }: FileToRead): Promise<ThreadFile> {
   const threads: FileThread[] = [];
   const problems: LineProblem[] = [];
   const begun = new Map<string, number>();
@@ -115,8 +117,8 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
   /** Whether the current thread began with a wrong line: problems of its later lines are not reported. */
   let isLost = false;
   /** The problem of a line. */
-  const take = (line: Line): string | undefined => {
-    const value = parseObject(line.text);
+  const take = async (line: Line): Promise<string | undefined> => {
+    const value = parseObject(line);
     if (typeof value === "string") {
       isLost ||= thread === undefined;
       return value;
@@ -128,7 +130,9 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
     if (!thread) {
       isLost = false;
       const problem =
-        value.type === "thread" ? headerProblem(value) : `type must be "thread", where no thread has begun`;
+        value.type === "thread"
+          ? await headerProblem(value, check)
+          : `type must be "thread", where no thread has begun`;
       isLost = problem !== undefined;
       if (problem) return problem;
       const threadId = value.threadId as string;
@@ -143,8 +147,9 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
       case "message": {
         const message = messageOf(value);
         if (typeof message === "string") return message;
-        thread.add(line, message);
-        return undefined;
+        const problem = await check({ message: decodeValue(message.text) });
+        if (problem === undefined) thread.add(line, message);
+        return problem && `message ${problem}`;
       }
       case "end": {
         const { count, line: first } = thread;
@@ -164,7 +169,7 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
   for await (const line of readLines(path, signal)) {
     last = line.number;
     if (line.text.trim() === "") continue;
-    const problem = take(line);
+    const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });
     if (problems.length >= MAX_PROBLEMS) return { threads, problems };
   }
@@ -174,7 +179,12 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
 }
 
 /** The object of a line, or its problem. */
-export function parseObject(text: string): Record<string, unknown> | string {
+export function parseObject({
+  text,
+  isUtf8,
+}: Pick<Line, "text" | "isUtf8">): Record<string, unknown> | string {
+  // Otherwise other characters would be imported than the file has.
+  if (!isUtf8) return "not valid UTF-8";
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -185,7 +195,10 @@ export function parseObject(text: string): Record<string, unknown> | string {
   return value as Record<string, unknown>;
 }
 
-function headerProblem(header: Readonly<Record<string, unknown>>): string | undefined {
+async function headerProblem(
+  header: Readonly<Record<string, unknown>>,
+  check: StorableCheck,
+): Promise<string | undefined> {
   if (header.version !== VERSION)
     return `version must be ${VERSION}; was it written by a newer version of the CLI?`;
   const id = idProblem(header.threadId);
@@ -195,7 +208,13 @@ function headerProblem(header: Readonly<Record<string, unknown>>): string | unde
     if (name === "expiresAt" && time === undefined) continue;
     if (!isTime(time)) return `${name} must be a time in milliseconds since 1970`;
   }
-  return valueProblem("metadata", header);
+  if (isTime(expiresAt) && expiresAt > Date.now() + LONGEST_TTL_MS)
+    return "expiresAt must be at most 36,500 days from now";
+  const problem = valueProblem("metadata", header);
+  const metadata = problem === undefined ? textOfValue("metadata", header) : undefined;
+  if (metadata === undefined) return problem;
+  const refused = await check({ metadata: decodeValue(metadata) });
+  return refused && `metadata ${refused}`;
 }
 
 /** The problem of a thread id. */

@@ -1,8 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 
 /** A line of a file. */
 export interface Line {
   readonly text: string;
+  /** Whether the bytes are UTF-8. Otherwise the text has other characters than the file. */
+  readonly isUtf8: boolean;
   /** The first line has the number 1. */
   readonly number: number;
   /** The offset of the line in bytes. */
@@ -11,15 +14,18 @@ export interface Line {
 
 const LINE_FEED = 0x0a;
 
-/** The text of the first line of a file without the byte order mark, which some editors and spreadsheets write. */
-export function withoutByteOrderMark(text: string): string {
-  return text.startsWith("\uFEFF") ? text.slice(1) : text;
-}
-
 /** The lines of a file from an offset, which must be the begin of line `number`. Includes empty lines. */
-export async function* readLines(
+export function readLines(
   path: string,
   signal: AbortSignal,
+  from: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },
+): AsyncGenerator<Line, void, undefined> {
+  return linesOf(createReadStream(path, { start: from.offset, signal }), from);
+}
+
+/** The lines of a stream, which begins at an offset of a file. */
+export async function* linesOf(
+  stream: AsyncIterable<Buffer | string>,
   { offset, number }: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },
 ): AsyncGenerator<Line, void, undefined> {
   let begin = offset;
@@ -28,13 +34,19 @@ export async function* readLines(
   const lineOf = (end: Buffer): Line => {
     const bytes = Buffer.concat([...rest, end]);
     const text = bytes.toString("utf8");
-    const line = { text: begin === 0 ? withoutByteOrderMark(text) : text, number: count, offset: begin };
+    const line = {
+      text: begin === 0 ? withoutByteOrderMark(text) : text,
+      isUtf8: isUtf8(bytes),
+      number: count,
+      offset: begin,
+    };
     rest = [];
     begin += bytes.length + 1;
     count += 1;
     return line;
   };
-  for await (const chunk of createReadStream(path, { start: offset, signal }) as AsyncIterable<Buffer>) {
+  for await (const given of stream) {
+    const chunk = typeof given === "string" ? Buffer.from(given) : given;
     let from = 0;
     for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
       yield lineOf(chunk.subarray(from, at));
@@ -43,4 +55,9 @@ export async function* readLines(
     if (from < chunk.length) rest.push(chunk.subarray(from));
   }
   if (rest.length > 0) yield lineOf(Buffer.alloc(0));
+}
+
+/** The text of the first line of a file without the byte order mark, which some editors and spreadsheets write. */
+function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }

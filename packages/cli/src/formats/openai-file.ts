@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
-import { encodeText } from "./entry.ts";
+import { decodeValue, encodeText } from "./entry.ts";
 import { idProblem, parseObject } from "./jsonl.ts";
 import { type Line, readLines } from "./lines.ts";
 import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
 import {
   ContentDigest,
   type FileThread,
+  type FileToRead,
   type LineProblem,
   MAX_PROBLEMS,
   type ThreadFile,
@@ -16,16 +17,16 @@ import {
  * prefix and the line's number. Checks every line. Times are those of the file.
  */
 export async function readOpenAiFile(
-  path: string,
+  { path, check, signal }: FileToRead,
   idPrefix: string | undefined,
-  signal: AbortSignal,
 ): Promise<ThreadFile> {
-  const writtenAt = Math.floor((await stat(path)).mtimeMs);
+  // A file may be dated before 1970.
+  const writtenAt = Math.max(0, Math.floor((await stat(path)).mtimeMs));
   const threads: FileThread[] = [];
   const problems: LineProblem[] = [];
   const begun = new Map<string, number>();
-  const take = (line: Line): string | undefined => {
-    const value = parseObject(line.text);
+  const take = async (line: Line): Promise<string | undefined> => {
+    const value = parseObject(line);
     if (typeof value === "string") return value;
     if (value.threadId === undefined && idPrefix === undefined) {
       return "threadId is missing; give --id-prefix to name threads by their lines' numbers";
@@ -37,7 +38,12 @@ export async function readOpenAiFile(
     if (before !== undefined) return `threadId is that of line ${before}, too`;
     begun.set(threadId as string, line.number);
     try {
-      threads.push(threadOf(path, threadId as string, line, messageTexts(value), writtenAt));
+      const texts = messageTexts(value);
+      for (const [index, text] of texts.entries()) {
+        const refused = await check({ message: decodeValue(text) });
+        if (refused !== undefined) return `messages[${index}] ${refused}`;
+      }
+      threads.push(threadOf(path, threadId as string, line, texts, writtenAt));
       return undefined;
     } catch (error) {
       if (error instanceof OpenAiFormatError) return error.message;
@@ -46,7 +52,7 @@ export async function readOpenAiFile(
   };
   for await (const line of readLines(path, signal)) {
     if (line.text.trim() === "") continue;
-    const problem = take(line);
+    const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });
     if (problems.length >= MAX_PROBLEMS) break;
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { formatRecord, kindOf } from "@scrollback/store-core";
 import { anyMessageTraits } from "../open-backend.ts";
+import type { StorableCheck } from "../storable.ts";
 import { decodeValue } from "./entry.ts";
 
 /** A message of a file: its time, and its text in the format of `jsonCodec`. */
@@ -24,6 +25,14 @@ export interface FileThread {
   readonly line: number;
   /** The messages from an index on (first: 0). */
   messages(from: number, signal: AbortSignal): AsyncIterable<FileMessage>;
+}
+
+/** A file to read. */
+export interface FileToRead {
+  readonly path: string;
+  /** Checks each message and the metadata of each thread. */
+  readonly check: StorableCheck;
+  readonly signal: AbortSignal;
 }
 
 /** The problem of a line. */
