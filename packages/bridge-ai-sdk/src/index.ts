@@ -20,3 +20,4 @@ export type {
 export type { ChatStreams } from "./streams.ts";
 export { toUIMessages } from "./to-ui-messages.ts";
 export { uiMessages } from "./ui-messages.ts";
+export { upgradeUIMessages } from "./upgrade-messages.ts";
