@@ -50,6 +50,7 @@ export function callbacksOf<M extends Identified>({
         check: (result) => messageProblem(result) ?? isStorable(result),
         otherwise: () => message,
       }),
-    now: () => callNow(now, { ...handling("now"), check: isTime, otherwise: Date.now }),
+    // Times are whole milliseconds, so that import takes what export returns.
+    now: () => Math.floor(callNow(now, { ...handling("now"), check: isTime, otherwise: Date.now })),
   };
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Check, isBoolean, isObject, isOneOf, jsonCodec, StoreError } from "@scrollback/store-core";
+import { isBoolean, isObject, isOneOf, isRecordTime, jsonCodec, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatEntry, Identified } from "./chat.ts";
 import { checkNewMessages, checkPatch, optionChecks } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
@@ -20,12 +20,8 @@ export interface ImportOptions {
 }
 
 const isStatus = isOneOf("complete", "partial", "stopped", "failed");
-const isTime: Check = (value) =>
-  typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY
-    ? undefined
-    : "must be milliseconds since 1970";
 const requiredFields = {
-  ...{ createdAt: isTime, updatedAt: isTime, activeAt: isTime },
+  ...{ createdAt: isRecordTime, updatedAt: isRecordTime, activeAt: isRecordTime },
   ...{ pinned: isBoolean, archived: isBoolean, labels: isObject, metadata: isObject },
 };
 
@@ -87,9 +83,13 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
 
 function checkEntry(entry: ChatEntry<unknown>, index: number): void {
   const { createdAt, updatedAt, status, error } = entry;
-  const isWrong = isTime(createdAt) ?? isTime(updatedAt) ?? isStatus(status);
-  if (isWrong || (error !== undefined && typeof error !== "string"))
-    refuse(`entries[${index}] must have times, a status, and perhaps an error`);
+  const problems = Object.entries({
+    createdAt: isRecordTime(createdAt),
+    updatedAt: isRecordTime(updatedAt),
+    status: isStatus(status),
+    error: error === undefined || typeof error === "string" ? undefined : "must be a string",
+  }).flatMap(([name, problem]) => (problem === undefined ? [] : `entries[${index}].${name} ${problem}`));
+  if (problems.length > 0) refuse(problems.join("; "));
 }
 
 function refuse(problem: string): never {

@@ -1,6 +1,7 @@
 import { isUnfinishedCopy, type StoreError, type StoreFactory, ThreadReader } from "@scrollback/store-core";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { chatMessagesOf } from "./formats/chat-entry.ts";
 import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
 import { toOpenAi } from "./formats/openai-chat.ts";
 import { isChatMessage } from "./open-backend.ts";
@@ -69,10 +70,14 @@ export async function exportAsOpenAi(
     all.push(...page.map(({ message }) => message));
     advance(page.length);
   }
-  const { messages, leftOut } = toOpenAi(all.filter(isChatMessage));
-  const foreign = all.length - all.filter(isChatMessage).length;
+  const known = all.filter(isChatMessage).map(chatMessagesOf);
+  const { messages, leftOut } = toOpenAi(known.flatMap((made) => made ?? []));
   await options.write([jsonLine({ threadId, messages })]);
-  const lost = [...leftOut, ...(foreign > 0 ? [["message of another type", foreign] as const] : [])];
+  const others = {
+    "value of a layer": known.filter((made) => made === undefined).length,
+    "message of another type": all.length - known.length,
+  };
+  const lost = [...leftOut, ...Object.entries(others).filter(([, count]) => count > 0)];
   const outcome = pages.outcome("exported", all.length);
   return lost.length === 0
     ? outcome

@@ -114,6 +114,10 @@ export const copying: readonly ContractTest[] = [
         { ...data, entries: [{ ...data.entries[0], status: "done" }] },
         { ...data, entries: [{ ...data.entries[0], message: { id: "", role: "user" } }] },
         { ...data, chat: { ...data.chat, createdAt: "yesterday" } },
+        ...[1e300, 0.5, -1, null].flatMap((time) => [
+          { ...data, chat: { ...data.chat, activeAt: time } },
+          { ...data, entries: [{ ...data.entries[0], updatedAt: time }] },
+        ]),
         { ...data, chat: { ...data.chat, labels: [] } },
         { ...data, chat: { ...data.chat, title: "t".repeat(513) } },
         { ...data, chat: undefined },
@@ -127,6 +131,13 @@ export const copying: readonly ContractTest[] = [
       const incomplete = mine.import({ ...data, chat: { title: "Rome" } });
       await expect(incomplete).rejects.toMatchObject(
         storeError("INVALID_STATE", /createdAt.*updatedAt.*activeAt.*pinned.*archived.*labels.*metadata/),
+      );
+      const wrong = mine.import({
+        ...data,
+        entries: [data.entries[0], { ...data.entries[0], createdAt: 0.5 }],
+      });
+      await expect(wrong).rejects.toMatchObject(
+        storeError("INVALID_STATE", /entries\[1\]\.createdAt must be a time in milliseconds since 1970/),
       );
       expect(await listedIds(mine)).toEqual(["c"]);
     },

@@ -164,7 +164,7 @@ function userContent(content: unknown, where: string): string | Part[] {
 }
 
 /** A file part from a URL; a data URL is decoded. */
-function fileOf(url: string, otherwise: string): FilePart {
+export function fileOf(url: string, otherwise: string): FilePart {
   const [, mediaType, data] = /^data:([\w.+-]+\/[\w.+-]+);base64,(.*)$/s.exec(url) ?? [];
   return data === undefined || mediaType === undefined
     ? { type: "file", data: url, mediaType: otherwise }
