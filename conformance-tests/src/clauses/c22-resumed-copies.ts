@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { CopyThreadOptions, Driver } from "@scrollback/store-core";
+import { type CopyThreadOptions, createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
 import { expectCopy, LONG, longThread, storesWithLimits } from "../copies.ts";
 import { rejection } from "../errors.ts";
 import { meanwhile } from "../meanwhile.ts";
-import { user } from "../messages.ts";
+import { numbered, user } from "../messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
 /** Stores on a driver that fails at one commit, before or after its effect, and does not retry. */
@@ -115,6 +115,39 @@ export const resumedCopies: Clause["declare"] = (test) => {
       expect(new Set(copies.map(({ revision }) => revision)).size, "revisions").toBe(1);
       expect((await copy(backend.driver)).copied).toBe(0);
       await expectCopy(backend.stores(), from, backend.stores(), to);
+    }
+  });
+
+  test("a source that is deleted, begun again, cleared, trimmed or cut during a copy causes CONFLICT, in the next call too", async (backend) => {
+    const stores = backend.stores();
+    const others = backend.otherStores();
+    const changes: ((threadId: string) => Promise<unknown>)[] = [
+      (threadId) => others.deleteThread(threadId),
+      async (threadId) => {
+        await others.deleteThread(threadId);
+        await others.open(threadId).addMessages(numbered(600, "new"));
+      },
+      (threadId) => others.open(threadId).clear(),
+      (threadId) => others.open(threadId).replaceMessages(numbered(LONG, "new")),
+      (threadId) => others.open(threadId, { maxMessages: 900, trimming: "exact" }).addMessages([user("new")]),
+      (threadId) => others.open(threadId).commit({ drop: LONG - 100, append: numbered(LONG - 100, "new") }),
+    ];
+    for (const change of changes) {
+      const from = await longThread(stores);
+      const driver = new MemoryDriver();
+      let isChanged = false;
+      const changing = wrapDriver(driver, {
+        async commit(request) {
+          const outcome = await driver.commit(request);
+          if (!isChanged) await change(from);
+          isChanged = true;
+          return outcome;
+        },
+      });
+      await using target = createStores(changing);
+      // The first page has been copied when the source changes.
+      await rejection(stores.copyThread(from, "copy", { target }), "CONFLICT");
+      await rejection(stores.copyThread(from, "copy", { target }), "CONFLICT");
     }
   });
 

@@ -138,14 +138,13 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * Copies a thread: its messages and their times, the thread's times and the metadata. Uses one atomic commit if all
    * fits into one, otherwise several. Repeating a failed call resumes the copy without duplicates; repeating a completed
    * call does nothing. Concurrent identical calls produce one copy, and each succeeds. `maxMessages` is the target's, and
-   * so is `ttlMs` unless given. Messages that are added to the source during the copy may be included or not. A copy in
-   * several commits may contain a mix of old and new content if the source was replaced during the copy.
+   * so is `ttlMs` unless given. The copy is the source as it was when the call began, without messages that are added later.
    *
    * @returns the number of messages that this call copied, and the target's revision; `null` if there was nothing to
    *   copy.
-   * @throws StoreError `CONFLICT` if the target has content that this copy did not write, if the source was deleted,
-   *   trimmed or cleared during a copy in several commits, or if the source is itself an unfinished copy;
-   *   `INVALID_ARGUMENT` if `upTo` is not a cursor of the source in its current state.
+   * @throws StoreError `CONFLICT` if the target has content that this copy did not write, if the source was deleted, begun again,
+   *   cleared, trimmed, or changed up to the last message to copy during a copy in several commits, or if the source is itself an
+   *   unfinished copy; `INVALID_ARGUMENT` if `upTo` is not a cursor of the source in its current state.
    * @example
    * await stores.copyThread("chat-1", "chat-1-branch", { upTo: page.newer });
    */

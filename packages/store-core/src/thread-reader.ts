@@ -105,22 +105,26 @@ export class ThreadReader<M> {
       return;
     }
     if (from) await this.#checkPosition(revision, from);
-    let seen: Revision = revision;
+    let position = from;
+    let seen: Revision | null = revision;
     for (let after = from?.after ?? formatCursor(revision, 0); sequenceOf(after) < this.#end; ) {
       // Backends in this process reply within one turn of the event loop: without this pause a signal could never be aborted.
       await nextTurn();
       const page = await this.#read(revision, { after, limit: MESSAGES_AT_ONCE });
-      seen = page.revision ?? seen;
+      // A later reader may continue after any page, so each one must belong to the pages before it.
+      if (page.revision !== seen && position) await this.#checkPosition(revision, position);
+      seen = page.revision;
       const wanted = page.entries.filter(isWanted);
       if (wanted.length > 0) yield wanted;
+      const last = wanted.at(-1);
+      if (last) position = this.positionOf(last);
       const { newer = after } = page;
       if (newer === after) break;
       after = newer;
     }
     if (seen === revision) return;
-    const last = this.#last;
-    if (!last) throw changed();
-    await this.#checkPosition(revision, this.positionOf(last));
+    if (!this.#last) throw changed();
+    await this.#checkPosition(revision, this.positionOf(this.#last));
   }
 
   /** @throws StoreError `CONFLICT` if the thread is not as it was when the position was read, up to there. */
