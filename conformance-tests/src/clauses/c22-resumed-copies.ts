@@ -128,12 +128,14 @@ export const resumedCopies: Clause["declare"] = (test) => {
         await others.open(threadId).addMessages(numbered(600, "new"));
       },
       (threadId) => others.open(threadId).clear(),
-      (threadId) => others.open(threadId).replaceMessages(numbered(LONG, "new")),
-      (threadId) => others.open(threadId, { maxMessages: 900, trimming: "exact" }).addMessages([user("new")]),
-      (threadId) => others.open(threadId).commit({ drop: LONG - 100, append: numbered(LONG - 100, "new") }),
+      (threadId) => others.open(threadId).replaceMessages(numbered(600, "new")),
+      (threadId) => others.open(threadId, { maxMessages: 550, trimming: "exact" }).addMessages([user("new")]),
+      (threadId) => others.open(threadId).commit({ drop: 500, append: numbered(500, "new") }),
     ];
     for (const change of changes) {
-      const from = await longThread(stores);
+      const source = stores.open();
+      await source.addMessages(numbered(600));
+      const from = source.threadId;
       const driver = new MemoryDriver();
       let isChanged = false;
       const changing = wrapDriver(driver, {
