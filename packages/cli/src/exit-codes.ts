@@ -16,7 +16,7 @@ export const exitCodes = Object.freeze({
   conflict: 5,
   /** The backend could not be reached, or refused to work. */
   unavailable: 6,
-  /** The reader of standard output closed it before all threads were done: 128 plus the number of SIGPIPE. */
+  /** The reader of standard output closed it before all was done and reported: 128 plus the number of SIGPIPE. */
   closedPipe: 141,
 });
 

@@ -23,7 +23,7 @@ Environment:
   SCROLLBACK_KEYS    for aes-gcm: ID:BASE64 of 32 bytes, the newest first, separated by commas
   SCROLLBACK_TARGET_CODEC, SCROLLBACK_TARGET_KEYS   the same for what copy and import write to
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 damaged or different, 5 conflict, 6 unavailable, 130 Ctrl-C
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 damaged or different, 5 conflict, 6 unavailable, 130 Ctrl-C, 141 closed pipe
 
 Manual: https://github.com/scrollback-js/scrollback/blob/main/docs/reference/cli.md`;
 

@@ -84,7 +84,7 @@ export async function workThrough<T extends WorkItem>(
     progress.finishThread();
     return { thread, outcome };
   };
-  let isUnread = false;
+  let failure: unknown;
   try {
     const { concurrency } = options;
     for await (const { thread, outcome } of pMapIterable(threads, one, {
@@ -96,22 +96,38 @@ export async function workThrough<T extends WorkItem>(
       await tell(context, thread.threadId, outcome, options.report);
     }
   } catch (error) {
+    failure = signal.aborted ? signal.reason : error;
     progress.stop();
-    isUnread = isClosedPipe(signal.aborted ? signal.reason : error);
-    if (isUnread) context.fail(exitCodes.closedPipe);
     // The reports of the other threads come before the end.
-    if (signal.aborted) await Promise.allSettled(running);
+    if (signal.aborted && !isClosedPipe(failure)) await Promise.allSettled(running);
     output.note(
       `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,
     );
     throw error;
   } finally {
     progress.stop();
-    const elapsed = performance.now() - start;
-    if (isUnread) output.status("");
-    else if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
-    else if (options.report === "text") await output.line(sums.toText(elapsed));
+    if (isClosedPipe(failure)) {
+      output.status("");
+      context.fail(exitCodes.closedPipe);
+    } else await tellSums(context, sums, performance.now() - start, options.report);
+  }
+}
+
+async function tellSums(
+  context: CommandContext,
+  sums: Sums,
+  elapsed: number,
+  report: WorkOptions["report"],
+): Promise<void> {
+  const { output } = context;
+  try {
+    if (report === "json") await output.json({ summary: sums.toJson(elapsed) });
+    else if (report === "text") await output.line(sums.toText(elapsed));
     else output.note(sums.toText(elapsed));
+  } catch (error) {
+    // The command may have more to do, such as a comparison.
+    if (isClosedPipe(error)) context.fail(exitCodes.closedPipe);
+    throw error;
   }
 }
 

@@ -157,6 +157,18 @@ test("a size is refused for a backend that reports none", async () => {
   else expect(code).toBe(0);
 });
 
+test("copy --verify into a closed pipe is not a success without the comparison", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  stdout.destroy();
+  const stdin = Object.assign(new PassThrough(), { isTTY: false });
+  const { signal } = new AbortController();
+  const args = ["copy", folder.url(), folder.url("b"), "--verify"];
+  expect(await runCli({ args, env: {}, stdin, stdout, stderr, signal })).toBe(141);
+});
+
 const isStopped = expect.stringMatching(/^stopped after \d+ of 20 threads\. .* again/);
 
 test.each([
