@@ -7,7 +7,6 @@ import { transform } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clauses } from "../conformance-tests/src/clauses/index.ts";
 import { commonFaults } from "../conformance-tests/src/faults/faults.ts";
-import { suiteDigest } from "../conformance-tests/src/matrix.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -166,20 +165,6 @@ test("every link to a file of the repository has a target", async () => {
 test("generated parts of the pages are up to date", async () => {
   await run(bin("node"), ["scripts/pages.ts", "--check"], { cwd: root });
 });
-
-test.each(globSync("docs/generated/matrix*.md", { cwd: root }).sort())(
-  "%s is of the current suite",
-  async (file) => {
-    const declared = Object.entries(clauses).flatMap(([id, clause]) => {
-      const names: string[] = [];
-      clause.declare((title) => names.push(`${id} ${title}`));
-      return names;
-    });
-    const remedy = `${file} is of another suite; run npm ${file === "docs/generated/matrix.md" ? "test" : "run test:compatibility"}`;
-    const [, suite] = /^<!-- suite (\w+) -->$/m.exec(await readFile(join(root, file), "utf8")) ?? [];
-    expect(suite, remedy).toBe(suiteDigest(declared));
-  },
-);
 
 test("docs/generated/faults-measured.md has every fault", async () => {
   const table = await readFile(join(root, "docs/generated/faults-measured.md"), "utf8");

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { ServerInfo } from "./harness.ts";
 
 /** The outcome of one test of the suite on one backend. */
@@ -118,18 +117,12 @@ export function formatMatrix(results: readonly ClauseResult[]): string {
   return [...lines.map(format), ...(notes.length > 0 ? ["", ...notes] : [])].join("\n");
 }
 
-/** The identity of a suite: a digest of the names of its tests, independent of their order and repetitions. */
-export function suiteDigest(tests: Iterable<string>): string {
-  return hash("sha256", JSON.stringify([...new Set(tests)].sort()), "hex").slice(0, 16);
-}
-
-/** The matrix as a Markdown table with its notes, and with a comment that identifies the suite. */
+/** The matrix as a Markdown table with its notes. */
 export function toMarkdown(results: readonly ClauseResult[]): string {
   const { header, rows, notes } = matrixOf(results);
   const table = [markdownLine(header), markdownLine(header.map(() => "---")), ...rows.map(markdownLine)];
   const legend = "✓ tests passed, ✗ tests failed, – nothing to test.";
-  const suite = `<!-- suite ${suiteDigest(results.map(({ test }) => test))} -->`;
-  return [...table, "", legend, ...notes.map((note) => `<br>${note}`), "", suite, ""].join("\n");
+  return [...table, "", legend, ...notes.map((note) => `<br>${note}`), ""].join("\n");
 }
 
 function markdownLine(cells: readonly string[]): string {

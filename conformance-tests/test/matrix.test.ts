@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ClauseResult, formatMatrix, suiteDigest, toMarkdown } from "../src/matrix.ts";
+import { type ClauseResult, formatMatrix, toMarkdown } from "../src/matrix.ts";
 
 const result = (
   clause: string,
@@ -57,16 +57,7 @@ describe("the matrix", () => {
         "<br>¹ Some tests left out: no network.",
         "<br>² Some tests left out: no clock.",
         "",
-        `<!-- suite ${suiteDigest(["Model", "C2", "C10"].map((clause) => `${clause} keeps its promise`))} -->`,
-        "",
       ].join("\n"),
     );
-  });
-
-  test("identifies its suite by the tests' names, in any order", () => {
-    expect(suiteDigest(["a", "b", "a"])).toBe(suiteDigest(["b", "a"]));
-    expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a", "c"]));
-    expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a"]));
-    expect(suiteDigest(["a"])).toMatch(/^[\da-f]{16}$/);
   });
 });
