@@ -37,6 +37,16 @@ async function useEverything(url: string, keyPrefix: string): Promise<void> {
   await lasting.open("b").addMessages([user("again")]);
   await stores.deleteThread("b");
   expect(await stores.listThreads()).toMatchObject({ threads: [] });
+  const index = stores.index("list");
+  const place = { key: "a", id: "1" };
+  await index.insert(place, { version: 0, order: 1, value: "a", expiresAt: Date.now() + 60_000 });
+  await index.update(place, { version: 1, order: 2, value: "b" });
+  expect(await index.entriesOf("a")).toHaveLength(1);
+  for (const direction of ["up", "down"] as const)
+    expect(await index.list({ direction })).toMatchObject({ entries: [{ value: "b" }] });
+  expect(await stores.listIndexes()).toEqual({ names: ["list"] });
+  await index.remove(place);
+  expect(await stores.listIndexes()).toEqual({ names: [] });
 }
 
 describe.each(serverNames)("on %s", (name) => {

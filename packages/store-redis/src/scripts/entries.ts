@@ -27,7 +27,7 @@ local PAGE = 1000000
 local verb, now = ARGV[1], tonumber(ARGV[2])
 local has, hasValues = call('EXISTS', ENTRIES), call('EXISTS', VALUES)
 if has ~= hasValues then
-  call('DEL', ENTRIES, VALUES)
+  call('UNLINK', ENTRIES, VALUES)
   return {'incomplete'}
 end
 
@@ -41,7 +41,7 @@ local function write(key, list)
   else
     call('HDEL', VALUES, key)
     if call('HLEN', VALUES) <= 1 then
-      call('DEL', ENTRIES, VALUES)
+      call('UNLINK', ENTRIES, VALUES)
     end
   end
 end
