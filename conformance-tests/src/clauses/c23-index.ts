@@ -139,7 +139,8 @@ export const index: Clause = {
         await others.remove(at(key(one)));
         await others.update(at(key(two)), content({ version: page, order: page % 2 ? -page : 100 + page }));
         await index.update(at(key(three)), content({ version: page, order: 19.5 }));
-        await others.insert(at(`new ${page}`), content({ order: page * 3 - 0.5 }));
+        // Not as often as one is removed: pages by position would not notice.
+        if (page % 3 === 0) await others.insert(at(`new ${page}`), content({ order: page * 3 - 0.5 }));
       };
       for (const direction of ["up", "down"] as const) {
         const listed = keysOf(await allOf(index, { direction, limit: 3, afterPage }));

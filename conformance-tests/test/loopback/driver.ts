@@ -6,8 +6,10 @@ import {
   type DeleteRequest,
   type Driver,
   type DriverCapabilities,
+  type EntryIndex,
   type ErrorClassification,
   type ListRequest,
+  MAX_VALUE_BYTES,
   REMEMBERED_MS,
   type ReadRequest,
   StoreError,
@@ -27,6 +29,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   expiry: true,
   trimmedWithinCommits: 0,
   deletedWithinMs: REMEMBERED_MS,
+  index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
@@ -41,6 +44,14 @@ interface Waiting {
 /** A driver for {@link serve}: one connection, made by the first request and again after it was lost. */
 export class LoopbackDriver implements Driver {
   readonly capabilities = capabilities;
+  readonly index: EntryIndex = {
+    insertEntry: (request) => this.#askIndex("insertEntry", request),
+    updateEntry: (request) => this.#askIndex("updateEntry", request),
+    removeEntry: (request) => this.#askIndex("removeEntry", request),
+    entriesOf: (request) => this.#askIndex("entriesOf", request),
+    listEntries: (request) => this.#askIndex("listEntries", request),
+    listIndexes: (request) => this.#askIndex("listIndexes", request),
+  };
   /** The time limit of a reply. */
   replyTimeoutMs = 4_000;
   readonly #port: number;
@@ -88,6 +99,10 @@ export class LoopbackDriver implements Driver {
   classifyError(error: unknown): ErrorClassification | undefined {
     if (!(error instanceof ConnectionLost)) return undefined;
     return unreachable("loopback", [{ server: `127.0.0.1:${this.#port}`, error }]);
+  }
+
+  async #askIndex<T>(verb: keyof EntryIndex, { signal, ...request }: { signal?: unknown }): Promise<T> {
+    return (await this.#ask(verb, request)) as T;
   }
 
   async #ask(verb: Request["verb"], argument: unknown): Promise<unknown> {

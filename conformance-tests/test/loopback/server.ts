@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { type Driver, StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { type Driver, type EntryIndex, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { onLine } from "./lines.ts";
 
 /** One line per request: a verb of the driver behind the server, and its argument. */
 export interface Request {
   readonly id: number;
-  readonly verb: "commit" | "read" | "delete" | "list" | "setup";
+  readonly verb: "commit" | "read" | "delete" | "list" | "setup" | keyof EntryIndex;
   readonly argument: unknown;
 }
 
@@ -44,10 +44,16 @@ export async function serve(driver: Driver): Promise<{ port: number; close(): Pr
 async function answer(driver: Driver, line: string): Promise<Reply> {
   const request: Request = JSON.parse(line);
   try {
-    const run = driver[request.verb]?.bind(driver) as ((argument: unknown) => Promise<unknown>) | undefined;
-    return { id: request.id, result: (await run?.(request.argument)) ?? null };
+    return { id: request.id, result: (await run(driver, request)) ?? null };
   } catch (error) {
     if (StoreError.is(error)) return { id: request.id, failure: error.message, code: error.code };
     return { id: request.id, failure: String(error) };
   }
+}
+
+async function run(driver: Driver, { verb, argument }: Request): Promise<unknown> {
+  type Verb = ((argument: unknown) => Promise<unknown>) | undefined;
+  if (verb in driver) return await (driver[verb as keyof Driver] as Verb)?.call(driver, argument);
+  const { index } = driver;
+  return await (index?.[verb as keyof EntryIndex] as Verb)?.call(index, argument);
 }

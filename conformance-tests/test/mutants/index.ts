@@ -1,5 +1,6 @@
 import { brokenCommits } from "./broken-commits.ts";
 import { brokenDeletions } from "./broken-deletions.ts";
+import { brokenIndexes } from "./broken-indexes.ts";
 import { brokenListings } from "./broken-listings.ts";
 import { brokenReads } from "./broken-reads.ts";
 import { brokenSurroundings } from "./broken-surroundings.ts";
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...brokenSurroundings,
   ...brokenListings,
   ...brokenDeletions,
+  ...brokenIndexes,
 ];
 
 /** The name of the backend without a fault, from which the mutants are made. */

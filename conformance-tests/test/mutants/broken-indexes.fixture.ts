@@ -1,0 +1,4 @@
+import { brokenIndexes } from "./broken-indexes.ts";
+import { declareMutants } from "./mutant.ts";
+
+declareMutants(brokenIndexes);
