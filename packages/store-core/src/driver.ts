@@ -1,5 +1,5 @@
 import type { EntryIndex } from "./entry-index.ts";
-import type { StoreError, StoreErrorCode } from "./errors.ts";
+import type { StoreErrorCode } from "./errors.ts";
 import { REPLY_TIMEOUT_MS } from "./network/options.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import type { Revision } from "./store.ts";
@@ -233,8 +233,15 @@ export interface ThreadListing {
   readonly threads: readonly ListedThread[];
   /** The start of the next page; absent on the last page. At most 4 KiB. */
   readonly cursor?: string | undefined;
-  /** The `CORRUPT` errors of threads that cannot be listed. Default: none. */
-  readonly corrupt?: readonly StoreError[] | undefined;
+  /** The threads that cannot be listed. Default: none. */
+  readonly corrupt?: readonly UnreadableThread[] | undefined;
+}
+
+/** A thread that cannot be listed. */
+export interface UnreadableThread {
+  readonly threadId: string;
+  /** What is damaged, for the message of a `CORRUPT` error. */
+  readonly problem: string;
 }
 
 /** The location of a driver's threads in the database's own terms, for observability. Names only, never a secret. */

@@ -32,6 +32,8 @@ export interface StoreErrorOptions {
   retryable?: boolean | undefined;
   /** See {@link StoreError.sequence}. */
   sequence?: number | undefined;
+  /** See {@link StoreError.threadId}. */
+  threadId?: string | undefined;
 }
 
 /**
@@ -56,12 +58,15 @@ export class StoreError extends Error {
   readonly retryable: boolean;
   /** With `CORRUPT`: the sequence number of the unreadable message, if one message is at fault. */
   readonly sequence: number | undefined;
+  /** With `CORRUPT`: the id of the unreadable thread, if the error tells it. Listings do. */
+  readonly threadId: string | undefined;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.retryable = options.retryable ?? false;
     this.sequence = options.sequence;
+    this.threadId = options.threadId;
   }
 
   /** Whether `error` is a StoreError, with `code` if one is given. Also recognises errors of another copy of this package. */

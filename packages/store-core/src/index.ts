@@ -51,6 +51,7 @@ export {
   type ThreadListing,
   type ThreadTimes,
   type ThreadView,
+  type UnreadableThread,
 } from "./driver.ts";
 export {
   compareBytes,

@@ -1,5 +1,6 @@
 import { checkOptions, isSignal, isString } from "./arguments.ts";
 import type { ListedThread } from "./driver.ts";
+import { StoreError } from "./errors.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -61,7 +62,10 @@ export async function listThreads<M>(
   checkOptions("listThreads", options, listChecks);
   const { prefix = "", limit = DEFAULT_LIMIT, cursor, signal } = options;
   const page = await context.request(() => context.driver.list({ prefix, limit, cursor, signal }), signal);
-  for (const error of page.corrupt ?? []) context.reportCorrupt(error);
+  for (const { threadId, problem } of page.corrupt ?? []) {
+    const message = `thread "${threadId}" cannot be listed: ${problem}`;
+    context.reportCorrupt(new StoreError("CORRUPT", message, { threadId }));
+  }
   return {
     threads: page.threads.map((thread) => infoOf(context, thread)),
     ...(page.cursor !== undefined && { cursor: page.cursor }),

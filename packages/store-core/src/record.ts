@@ -1,7 +1,7 @@
 import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import type { EntryPlace } from "./entry-index.ts";
-import { StoreError } from "./errors.ts";
+import { StoreError, type StoreErrorOptions } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
 import type { RecordKind, RecordLocation } from "./record-location.ts";
 
@@ -86,10 +86,10 @@ export function decodeRecord(
   const isMetadata = sequence === undefined;
   const where = `${isMetadata ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
   if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record))
-    throw corruptRecord(where, problemOf(record), { sequence });
+    throw corruptRecord(where, problemOf(record), { sequence, threadId });
   const kind = record[1] as RecordKind;
   const text = record.slice(isMetadata ? METADATA_START : MESSAGE_START);
-  return decodeText(codec, text, { threadId, kind }, where, sequence);
+  return decodeText(codec, text, { threadId, kind }, where, { sequence, threadId });
 }
 
 function decodeText(
@@ -97,14 +97,14 @@ function decodeText(
   text: string,
   location: RecordLocation,
   where: string,
-  sequence?: number,
+  found: Pick<StoreErrorOptions, "sequence" | "threadId"> = {},
 ): unknown {
   try {
     return codec.decode(text, location);
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
     const problem = known ?? "the codec refused it; was it written with another codec?";
-    throw corruptRecord(where, problem, { cause, sequence });
+    throw corruptRecord(where, problem, { ...found, cause });
   }
 }
 
@@ -115,10 +115,6 @@ function problemOf(record: unknown): string {
     : "it is not a Scrollback record";
 }
 
-function corruptRecord(
-  where: string,
-  problem: string,
-  options: { readonly cause?: unknown; readonly sequence?: number | undefined } = {},
-): StoreError {
+function corruptRecord(where: string, problem: string, options: StoreErrorOptions = {}): StoreError {
   return new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, options);
 }

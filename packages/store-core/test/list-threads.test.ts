@@ -5,13 +5,14 @@ import {
   type ListRequest,
   type ListThreadsOptions,
   MemoryDriver,
-  StoreError,
+  type StoreError,
+  type UnreadableThread,
 } from "../src/index.ts";
 
 /** A memory driver that records the requested lists. */
 class WatchedDriver extends MemoryDriver {
   readonly requests: ListRequest[] = [];
-  corrupt: StoreError[] = [];
+  corrupt: UnreadableThread[] = [];
 
   override async list(request: ListRequest) {
     this.requests.push(request);
@@ -53,13 +54,17 @@ describe("listThreads", () => {
   test("a thread that the driver cannot list fails with CORRUPT, or is passed to onCorruptRecord", async () => {
     const driver = new WatchedDriver();
     await createStores(driver).open("sound").commit({ metadata: "title" });
-    driver.corrupt = [new StoreError("CORRUPT", 'thread "damaged" cannot be read')];
-    await expect(createStores(driver).listThreads()).rejects.toMatchObject({ code: "CORRUPT" });
+    driver.corrupt = [{ threadId: "damaged", problem: "its head is gone" }];
+    await expect(createStores(driver).listThreads()).rejects.toMatchObject({
+      code: "CORRUPT",
+      threadId: "damaged",
+      message: 'thread "damaged" cannot be listed: its head is gone',
+    });
     const reported: StoreError[] = [];
     const stores = createStores(driver, { onCorruptRecord: (error) => reported.push(error) });
     const { threads } = await stores.listThreads();
     expect(threads.map(({ threadId }) => threadId)).toEqual(["sound"]);
-    expect(reported).toEqual(driver.corrupt);
+    expect(reported).toMatchObject([{ threadId: "damaged" }]);
   });
 
   test("iterateThreads sends no request after its reader stops", async () => {

@@ -4,6 +4,7 @@ import {
   StoreError,
   type ThreadListing,
   type ThreadView,
+  type UnreadableThread,
 } from "@scrollback/store-core";
 import { messagesPattern, threadIdOf } from "./keys.ts";
 import { type KeySource, scanPage } from "./scan.ts";
@@ -20,7 +21,7 @@ export interface ListSource extends KeySource {
 /** Lists one page: scans the keys of threads, and reads each thread that it finds. */
 export async function listThreads(request: ListRequest, source: ListSource): Promise<ThreadListing> {
   const threads: ListedThread[] = [];
-  const corrupt: StoreError[] = [];
+  const corrupt: UnreadableThread[] = [];
   let metadataLength = 0;
   const take = async (key: string) => {
     const threadId = threadIdOf(source.keyPrefix, key);
@@ -31,7 +32,7 @@ export async function listThreads(request: ListRequest, source: ListSource): Pro
       threads.push({ threadId, count, createdAt, updatedAt, expiresAt, metadata });
     } catch (error) {
       if (!StoreError.is(error, "CORRUPT")) throw error;
-      corrupt.push(error);
+      corrupt.push({ threadId, problem: error.message });
     }
   };
   const cursor = await scanPage(source, request, {

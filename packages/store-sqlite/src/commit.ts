@@ -12,8 +12,8 @@ import {
   rangesOutside,
   type SequenceBounds,
 } from "@scrollback/store-core";
-import { detachThread, sweep } from "./remove.ts";
-import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
+import { detachThread, removeRows, sweep } from "./remove.ts";
+import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
 /** A commit sweeps this number of an expired thread's messages, plus the number that it appends, so that sweeping keeps up. */
@@ -30,7 +30,7 @@ const FORGET_EVERY = 16;
 export function commitThread(statements: Statements, request: CommitRequest, isNew: boolean): CommitOutcome {
   const now = Date.now();
   const { found, expired } = statements.findBoth(toStored(request.threadId), now);
-  const thread = found && !isExpired(found, now) ? found : undefined;
+  const thread = liveThread(found, now);
   const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (thread && !isNew) {
     const known = statements.findOperation.get(thread.key, request.operationId) as OperationRow | undefined;
@@ -112,7 +112,11 @@ function writeExpiry(
   const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
   if (!thread) {
     const id = toStored(threadId);
-    return Number(statements.insertThread.run(id, newIncarnation, createdAt, expiresAt).lastInsertRowid);
+    const { lastInsertRowid } = statements.insertThread.run(id, newIncarnation, createdAt, expiresAt);
+    const key = Number(lastInsertRowid);
+    // A thread whose own row was lost may have left others under a key that is given again.
+    removeRows(statements, key);
+    return key;
   }
   if (expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, thread.key);
   return thread.key;

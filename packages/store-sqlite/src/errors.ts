@@ -26,6 +26,12 @@ const damaged: ErrorClassification = {
   message: "sqlite: the database file is damaged; check it with PRAGMA integrity_check and restore a copy",
 };
 
+/** Rows are damaged, but not the file. */
+const damagedRows: ErrorClassification = {
+  code: "CORRUPT",
+  message: rowsProblem("they contradict each other"),
+};
+
 /** The errors by result code. */
 const errorsByCode: Readonly<Record<number, ErrorClassification>> = {
   [SQLITE_BUSY]: busy,
@@ -40,7 +46,7 @@ const errorsByCode: Readonly<Record<number, ErrorClassification>> = {
     message: "sqlite: the disk failed to read or write, or is full; see errcode of cause",
   },
   [SQLITE_CORRUPT]: damaged,
-  [SQLITE_CONSTRAINT]: damaged,
+  [SQLITE_CONSTRAINT]: damagedRows,
   [SQLITE_FULL]: {
     code: "UNAVAILABLE",
     message: "sqlite: the disk is full; nothing was written, free some space and retry",
@@ -81,7 +87,7 @@ export function classifySqliteError(error: unknown): ErrorClassification | undef
     return { code: "UNAVAILABLE", message: "client: the given database is closed" };
   }
   // A number that no version of this package writes.
-  if (error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE") return damaged;
+  if (error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE") return damagedRows;
   const code = resultCode(error);
   if (code === undefined) return undefined;
   if (isInTransaction(code, error)) return busy;
@@ -96,6 +102,25 @@ export function classifySqliteError(error: unknown): ErrorClassification | undef
     };
   }
   return errorsByCode[code];
+}
+
+/** The error for a clear or a deletion that is complete for readers, but has left rows. */
+export function rowsLeft(cause: unknown): StoreError {
+  const known = StoreError.is(cause) ? cause : classifySqliteError(cause);
+  return new StoreError(
+    "UNAVAILABLE",
+    `sqlite: no reader sees the content any more, but some of it is still in the file; repeat the call: ${known?.message ?? "see cause"}`,
+    { cause, retryable: known?.retryable },
+  );
+}
+
+/** The error for a thread whose rows are damaged or partly missing. */
+export function damagedThread(problem: string): StoreError {
+  return new StoreError("CORRUPT", rowsProblem(problem));
+}
+
+function rowsProblem(problem: string): string {
+  return `sqlite: rows of the thread are damaged: ${problem}; restore a copy of the database, or delete the thread`;
 }
 
 /** The error for a database file that cannot be created. */

@@ -3,9 +3,10 @@ import {
   invalid,
   type ListedThread,
   type ListRequest,
-  StoreError,
   type ThreadListing,
+  type UnreadableThread,
 } from "@scrollback/store-core";
+import { damagedThread } from "./errors.ts";
 import { isExpired, type Statements, type ThreadSummary, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
@@ -25,16 +26,18 @@ export function listThreads(statements: Statements, { prefix, limit, cursor }: L
   const rows = selectRows(statements, prefix, after, limit + 1);
   const now = Date.now();
   const threads: ListedThread[] = [];
-  const corrupt: StoreError[] = [];
+  const corrupt: UnreadableThread[] = [];
   let metadataLength = 0;
   for (const [index, row] of rows.entries()) {
     if (index === limit || metadataLength >= METADATA_PER_PAGE) {
       return { threads, cursor: formatCursor(rows[index - 1]), corrupt };
     }
+    if (isExpired(row, now)) continue;
     const threadId = fromStored(row.id);
     const thread = readRow(row);
-    if (!thread) corrupt.push(damaged(threadId));
-    else if (!isExpired(thread, now)) {
+    if (!thread)
+      corrupt.push({ threadId, problem: damagedThread("their numbers are impossible, or missing").message });
+    else {
       const stored = statements.selectMetadata.get(thread.key)?.record;
       const metadata = stored === undefined ? undefined : fromStored(stored);
       metadataLength += metadata?.length ?? 0;
@@ -47,10 +50,6 @@ export function listThreads(statements: Statements, { prefix, limit, cursor }: L
     }
   }
   return { threads, corrupt };
-}
-
-function damaged(threadId: string): StoreError {
-  return new StoreError("CORRUPT", `thread "${threadId}" cannot be listed: its rows are damaged`);
 }
 
 /** Returns at most `limit` rows of threads whose ids begin with `prefix` and come after the id `after`. */

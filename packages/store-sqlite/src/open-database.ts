@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { Entries } from "./entries.ts";
 import { fileError } from "./errors.ts";
+import { FileCheck } from "./file-check.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate } from "./schema.ts";
 import { DatabaseSync } from "./sqlite.ts";
@@ -13,6 +14,7 @@ export interface OpenDatabase {
   readonly transactions: Transactions;
   readonly statements: Statements;
   readonly entries: Entries;
+  readonly file: FileCheck;
 }
 
 /** Opens the database without creating tables. A caller's client is used unchanged. */
@@ -32,6 +34,7 @@ export function prepareDatabase(database: DatabaseSync, source: SqliteSource, pr
     transactions,
     statements: prepareStatements(database, prefix),
     entries: new Entries(database, prefix),
+    file: new FileCheck(source),
   };
 }
 

@@ -11,7 +11,8 @@ import {
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
-import { isExpired, type Statements, timesOf } from "./statements.ts";
+import { damagedThread } from "./errors.ts";
+import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
 /** If more messages than this are missing, the read fails instead of returning an empty record for each. */
@@ -24,8 +25,8 @@ interface Entry {
 
 /** Reads a thread. Must run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
-  const thread = statements.findThread(toStored(request.threadId));
-  if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
+  const thread = liveThread(statements.findThread(toStored(request.threadId)), Date.now());
+  if (!thread) return NO_THREAD;
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {
     revision: formatRevision(thread.incarnation, thread.number),
@@ -33,25 +34,29 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
     first: firstOf(thread),
     last: lastOf(thread),
     newestCompaction: thread.newestCompaction,
-    entries: selectEntries(statements, thread.key, selectRange(thread, request)),
+    entries: selectEntries(statements, thread, selectRange(thread, request)),
     ...timesOf(thread),
     ...(metadata !== undefined && { metadata: fromStored(metadata) }),
   };
 }
 
-function selectEntries(statements: Statements, key: number, wanted: SequenceBounds): Entry[] {
+function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): Entry[] {
+  const { key, next: end } = thread;
   const { first, next } = wanted;
   const pinned = pinnedOf(wanted);
   const select = (from: number, to: number): Entry[] => {
     const rows = statements.selectMessages.all(key, from, to);
-    const isWhole = rows.length === to - from;
+    const isWhole = rows.at(-1)?.sequence === from + rows.length - 1;
     return rows.map((row, index) => ({
       // Each property of a row takes a while to read.
       sequence: isWhole ? from + index : Number(row.sequence),
       record: fromStored(row.record),
     }));
   };
-  const entries = first < next ? select(first, next) : [];
+  // One more than the newest: it belongs to a commit whose row is missing.
+  const isNewest = next === end && (first < next || countOf(thread) === 0);
+  const entries = first < next || isNewest ? select(first, isNewest ? end + 1 : next) : [];
+  if ((entries.at(-1)?.sequence ?? 0) >= end) throw damagedThread("those of its newest commits are missing");
   entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
   if (entries.length === countOf(wanted)) return entries;
   // Rows are missing. An empty record for each makes that visible; leaving them out would hide it.

@@ -1,9 +1,12 @@
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core";
-import { isExpired, type Statements } from "./statements.ts";
+import { liveThread, type Statements } from "./statements.ts";
 import { toStored } from "./text.ts";
 
+/** The bounds of SQLite's integers. A damaged row may have any. */
+const [LEAST_INTEGER, GREATEST_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
+
 /**
- * Deletes the thread of a request, or the rows that it left when it expired, with at most `messages` messages. Must run in a
+ * Deletes the thread of a request, readable or not, or the rows that it left when it expired, with at most `messages` messages. Must run in a
  * write transaction. The rest of a longer thread stays under an id that no thread can have, for {@link sweepExpired}.
  */
 export function deleteThread(
@@ -11,12 +14,13 @@ export function deleteThread(
   { threadId, expectedRevision }: DeleteRequest,
   messages: number,
 ): DeleteOutcome {
-  const found = statements.findThread(toStored(threadId));
-  const thread = found && !isExpired(found, Date.now()) ? found : undefined;
-  const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
-  if (expectedRevision !== undefined && expectedRevision !== revision) {
-    return { outcome: "revision-conflict", revision };
+  const id = toStored(threadId);
+  if (expectedRevision !== undefined) {
+    const thread = liveThread(statements.findThread(id), Date.now());
+    const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
+    if (expectedRevision !== revision) return { outcome: "revision-conflict", revision };
   }
+  const found = statements.findKey(id);
   if (found) {
     detachThread(statements, found.key);
     sweepThread(statements, found.key, messages);
@@ -25,7 +29,7 @@ export function deleteThread(
 }
 
 /** Marks a thread for removal and frees its id. */
-export function detachThread(statements: Statements, key: number): void {
+export function detachThread(statements: Statements, key: number | bigint): void {
   // Longer than any id that a thread can have.
   statements.detachThread(String(key).padStart(1_025, "0"), key);
 }
@@ -49,11 +53,16 @@ export function sweep(statements: Statements, key: number, messages: number): vo
 }
 
 /** Returns whether messages are left. If none are left, the thread is removed. */
-function sweepThread(statements: Statements, key: number, messages: number): boolean {
+function sweepThread(statements: Statements, key: number | bigint, messages: number): boolean {
   if (statements.deleteOldestMessages.run(key, key, messages).changes !== 0) return true;
-  statements.deleteMessages(key, 0, Number.MAX_SAFE_INTEGER);
-  statements.deleteCommits(key, Number.MAX_SAFE_INTEGER);
-  statements.deleteMetadata(key);
+  removeRows(statements, key);
   statements.deleteThread(key);
   return false;
+}
+
+/** Removes all rows under a key, except the thread's own. */
+export function removeRows(statements: Statements, key: number | bigint): void {
+  statements.deleteMessages(key, LEAST_INTEGER, GREATEST_INTEGER);
+  statements.deleteCommits(key, GREATEST_INTEGER);
+  statements.deleteMetadata(key);
 }

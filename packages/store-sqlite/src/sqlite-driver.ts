@@ -20,7 +20,7 @@ import {
   untilAborted,
 } from "@scrollback/store-core";
 import { commitThread } from "./commit.ts";
-import { classifySqliteError, isBusy } from "./errors.ts";
+import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";
 import { connect, type OpenDatabase, prepareDatabase } from "./open-database.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
@@ -160,9 +160,13 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  /** Runs a step in a read transaction. */
   async #read<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
     const open = await this.#open();
-    const read = () => open.transactions.read(() => step(open));
+    const read = () => {
+      open.file.assertInPlace();
+      return open.transactions.read(() => step(open));
+    };
     return await this.#whenFree(read, performance.now() + BUSY_DEADLINE_MS, signal);
   }
 
@@ -172,9 +176,13 @@ export class SqliteDriver implements Driver {
   }
 
   /** Runs a step in a write transaction, after all earlier writes. */
-  #write<T>({ transactions }: OpenDatabase, step: () => T, signal?: AbortSignal): Promise<T> {
+  #write<T>({ transactions, file }: OpenDatabase, step: () => T, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + BUSY_DEADLINE_MS;
-    return this.#inTurn(() => this.#whenFree(() => transactions.write(step), deadline, signal));
+    const attempt = () => {
+      file.assertInPlace();
+      return transactions.write(step);
+    };
+    return this.#inTurn(() => this.#whenFree(attempt, deadline, signal));
   }
 
   #inTurn<T>(turn: () => Promise<T>): Promise<T> {
@@ -200,15 +208,17 @@ export class SqliteDriver implements Driver {
 
   /**
    * Removes content that a clear or a deletion leaves behind: rows of an expired or deleted thread, and removed content in the
-   * write-ahead log, which is also in the file until the log is copied to it. The thread is already cleared or deleted, so a
-   * failure is not reported: later commits and a later checkpoint complete the removal.
+   * write-ahead log, which is also in the file until the log is copied to it. That the log cannot be emptied is not reported: a later
+   * checkpoint empties it.
+   *
+   * @throws StoreError `UNAVAILABLE` if rows are left. Later commits and deletions remove them.
    */
   async #removeContent(open: OpenDatabase): Promise<void> {
     const { statements } = open;
     try {
       while (await this.#write(open, () => sweepExpired(statements, 0, SWEPT_AT_ONCE))) await otherEvents();
-    } catch {
-      return;
+    } catch (error) {
+      throw rowsLeft(error);
     }
     const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
     while (!this.#closed && performance.now() < deadline) {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { SequenceBounds, ThreadTimes, TrimSearch } from "@scrollback/store-core";
+import { damagedThread } from "./errors.ts";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -53,14 +54,27 @@ export interface ThreadRow extends ThreadSummary, TrimSearch {
   readonly number: number;
 }
 
+/** A thread without the rows of its commits. Only damage causes it. */
+interface BareThread extends Pick<ThreadRow, "key" | "expiresAt"> {
+  readonly number: null;
+}
+
+/** The part of a thread that its deletion needs. Integers are bigints, so that damaged ones can be read. */
+export interface ThreadKey {
+  readonly key: bigint;
+  readonly expiresAt: bigint | null;
+}
+
 /** The columns of a {@link ThreadRow}, of the newest commit of the thread with an id. */
 const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.compaction,
   c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number`;
-const newestCommit = `FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ?
+const newestCommit = `FROM $threads t LEFT JOIN $commits c ON c.thread = t.key WHERE t.id = ?
   ORDER BY c.number DESC LIMIT 1`;
 
 /** Reads the {@link threadColumns}. A value that is not of their types fails when it is read. */
-function toThread(values: readonly SQLOutputValue[]): ThreadRow {
+function toThread(values: readonly SQLOutputValue[]): ThreadRow | BareThread {
+  const number = values[12] as number | null;
+  if (number === null) return { key: values[0] as number, expiresAt: values[3] as number | null, number };
   return {
     key: values[0] as number,
     createdAt: values[1] as number,
@@ -74,7 +88,7 @@ function toThread(values: readonly SQLOutputValue[]): ThreadRow {
     startless: values[9] as number,
     newestCompaction: values[10] as number,
     incarnation: values[11] as string,
-    number: values[12] as number,
+    number,
   };
 }
 
@@ -85,8 +99,19 @@ export interface OperationRow {
 }
 
 /** Whether a thread has expired. Its rows may still exist. */
-export function isExpired(thread: Pick<ThreadRow, "expiresAt">, now: number): boolean {
+export function isExpired(thread: Pick<ThreadRow | ThreadKey, "expiresAt">, now: number): boolean {
   return thread.expiresAt !== null && thread.expiresAt <= now;
+}
+
+/**
+ * Returns a found thread; undefined if there is none, or if it has expired.
+ *
+ * @throws StoreError `CORRUPT` for a thread without the rows of its commits.
+ */
+export function liveThread(found: ThreadRow | BareThread | undefined, now: number): ThreadRow | undefined {
+  if (!found || isExpired(found, now)) return undefined;
+  if (found.number === null) throw damagedThread("those of its newest commits are missing");
+  return found;
 }
 
 /** The times of a thread. */
@@ -102,29 +127,35 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const command = (text: string) => prepareCommand(database, text.replaceAll("$", prefix));
   const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
   const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
+  const selectKey = sql("SELECT key, expires_at AS expiresAt FROM $threads WHERE id = ?", true);
   const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
   const selectExpired = values(expired);
   // In one statement, because a commit needs both.
   const selectThreadAndExpired = values(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
   return {
     /** Returns the thread with a stored id, also if it has expired. */
-    findThread(id: string | Uint8Array): ThreadRow | undefined {
+    findThread(id: string | Uint8Array): ThreadRow | BareThread | undefined {
       const found = selectThread(id);
       return found && toThread(found);
     },
+    /** Returns the key of the thread with a stored id, even if its other rows are damaged. */
+    findKey: (id: string | Uint8Array) => selectKey.get(id) as unknown as ThreadKey | undefined,
     /** Returns the key of a thread that had expired by `now`. */
     findExpired: (now: number): number | undefined => selectExpired(now)?.[0] as number | undefined,
     /** Returns what {@link findThread} and {@link findExpired} return. */
-    findBoth(id: string | Uint8Array, now: number): { found?: ThreadRow; expired: number | undefined } {
+    findBoth(
+      id: string | Uint8Array,
+      now: number,
+    ): { found?: ThreadRow | BareThread; expired: number | undefined } {
       const both = selectThreadAndExpired(now, id);
       if (!both) return { expired: this.findExpired(now) };
       return { found: toThread(both), expired: (both[13] ?? undefined) as number | undefined };
     },
-    // The cross join makes SQLite walk the ids in order.
+    // The outer join makes SQLite walk the ids in order, and finds threads without commits.
     selectThreads: sql(
       `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,
          c.updated_at AS updatedAt, c.pinned, c.compaction, c.first, c.next
-       FROM $threads t CROSS JOIN $commits c
+       FROM $threads t LEFT JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
        WHERE t.id >= ? AND t.id <> ? ORDER BY t.id LIMIT ?`,
       true,

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core";
 import { afterEach, expect, test, vi } from "vitest";
@@ -126,14 +127,35 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   expect(grep("hello 99999")).toEqual([]);
 });
 
+test("C21 a deletion that leaves rows behind fails and says so, and the next call removes them", async () => {
+  const client = new DatabaseSync(scratch.path);
+  await using stores = createSqliteStores({ client });
+  await stores.open("a").addMessages(users(2_500));
+  // The first step removes 1,000 messages; the second one fails.
+  client.exec(
+    "CREATE TEMP TRIGGER refuse BEFORE DELETE ON scrollback_messages WHEN old.sequence = 1500 BEGIN SELECT RAISE(FAIL, 'no'); END",
+  );
+  expect(await failure(stores.deleteThread("a"))).toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("some of it is still in the file; repeat the call"),
+  });
+  expect(await stores.open("a").read()).toMatchObject({ revision: null });
+  expect(rows()[2]).toBe(1_500);
+  client.exec("DROP TRIGGER temp.refuse");
+  await stores.deleteThread("a");
+  expect(rows()).toEqual([0, 0, 0, 0]);
+  client.close();
+});
+
 test("C21 an interrupted deletion is completed by later commits", async () => {
   const driver = connect(scratch.path);
   const stores = createStores(driver);
   await stores.open("a").addMessages(users(5_000));
   const deleting = stores.deleteThread("a");
   await stores.open("b").addMessages([user("b")]);
+  const ended = failure(deleting);
   await stores.close();
-  await deleting;
+  expect(await ended).toMatchObject({ code: "CLOSED" });
   expect(rows()[2]).toBeGreaterThan(2_000);
   await using again = createSqliteStores({ url: scratch.url });
   expect(await again.open("a").read()).toMatchObject({ revision: null });

@@ -15,6 +15,7 @@ import {
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
+  type UnreadableThread,
 } from "../driver.ts";
 import type { EntryIndex } from "../entry-index.ts";
 import { StoreError } from "../errors.ts";
@@ -116,7 +117,7 @@ export class RecordLogDriver implements Driver {
   async list({ prefix, limit, cursor, signal }: ListRequest): Promise<ThreadListing> {
     const { streams, next } = await this.#log.streams({ prefix, limit, after: cursor });
     const threads: ListedThread[] = [];
-    const corrupt: StoreError[] = [];
+    const corrupt: UnreadableThread[] = [];
     const request = { limit: 0, before: undefined, after: undefined, metadata: true, signal };
     for (let index = 0; index < streams.length; index += READ_AT_ONCE) {
       signal?.throwIfAborted();
@@ -130,7 +131,7 @@ export class RecordLogDriver implements Driver {
               threads.push({ threadId, count, createdAt, updatedAt, expiresAt, metadata });
           } catch (error) {
             if (!StoreError.is(error, "CORRUPT")) throw error;
-            corrupt.push(error);
+            corrupt.push({ threadId, problem: error.message });
           }
         }),
       );
