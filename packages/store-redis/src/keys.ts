@@ -113,7 +113,7 @@ export function unreadable(threadId: string, footer: string): StoreError {
   }
   return new StoreError(
     "CORRUPT",
-    `keyPrefix: a key of thread "${threadId}" holds a value that is not Scrollback's; use another keyPrefix or remove the key`,
+    `keyPrefix: a key of thread "${threadId}" is damaged, or another program's; delete the thread, or use another keyPrefix`,
   );
 }
 
@@ -121,6 +121,6 @@ export function unreadable(threadId: string, footer: string): StoreError {
 export function incomplete(threadId: string): StoreError {
   return new StoreError(
     "CORRUPT",
-    `thread "${threadId}" has lost a part of its data, as when maxmemory-policy evicts keys; clear() or replaceMessages() makes it whole again`,
+    `thread "${threadId}" has lost a part of its data, as when maxmemory-policy evicts keys; clear() or replaceMessages() makes it whole again, and deleteThread() removes it`,
   );
 }

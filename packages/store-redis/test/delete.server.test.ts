@@ -275,13 +275,62 @@ test("a deletion succeeds on a server at its memory limit", async () => {
   expect(await client.keys(`${keyPrefix}:*`)).toEqual([keys.deleted]);
 });
 
+test("C21 damage does not protect a thread from deletion, and nothing of it comes back", async () => {
+  const { client, stores, keyPrefix, keys } = open();
+  const store = stores.open("a");
+  const damages: Record<string, () => Promise<unknown>> = {
+    "the hash is gone": () => client.unlink(keys.meta),
+    "the list is gone": () => client.unlink(keys.messages),
+    "the revision is gone": () => client.hdel(keys.meta, "revision"),
+    "the list and the revision are gone": async () => {
+      await client.unlink(keys.messages);
+      await client.hdel(keys.meta, "revision");
+    },
+    "the footer is damaged": () => client.lset(keys.messages, -1, "thread 1 x"),
+    "the footer is gone": () => client.rpop(keys.messages),
+    "the footer and the hash are gone": async () => {
+      await client.rpop(keys.messages);
+      await client.unlink(keys.meta);
+    },
+    "the footer and the first record are damaged": async () => {
+      await client.lset(keys.messages, 0, "");
+      await client.lset(keys.messages, -1, "");
+    },
+    "the outcomes of an earlier deletion are damaged": async () => {
+      await client.hset(keys.deleted, "at", "then");
+      await client.hdel(keys.deleted, "first");
+    },
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    await store.commit({ append: users(3), metadata: "a private title" });
+    await damage();
+    await stores.deleteThread("a");
+    const left = await client.keys(`${keyPrefix}:{a}:*`);
+    expect(left.includes(keys.messages) || left.includes(keys.meta), what).toBe(false);
+    for (const key of left) expect(JSON.stringify(await client.hgetall(key)), what).not.toContain("private");
+    await store.addMessages([user("new")], { expectedRevision: null });
+    const page = await store.read();
+    expect(
+      page.entries.map(({ message }) => message),
+      what,
+    ).toEqual([user("new")]);
+    expect(page.metadata, what).toBeUndefined();
+    await stores.deleteThread("a");
+  }
+  await store.addMessages([user("a")]);
+  await client.lset(keys.messages, -1, "damaged");
+  await expect(stores.deleteThread("a", { expectedRevision: null })).rejects.toMatchObject({
+    code: "CORRUPT",
+  });
+});
+
 test("a thread that lost its hash is deleted; keys of other programs and of newer formats are not changed", async () => {
   const { client, stores, keys } = open();
   await stores.open("a").commit({ append: [user("a")], metadata: "title" });
   await client.unlink(keys.meta);
   await stores.deleteThread("a");
   expect(await client.exists(keys.messages)).toBe(0);
-  await client.rpush(keys.messages, "1u{}", "thread 2 of the future");
+  await client.rpush(keys.messages, "their own", "thread 2 of the future");
   await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "UNSUPPORTED" });
   await client.rpush(keys.messages, "their own");
   await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });

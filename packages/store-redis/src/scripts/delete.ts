@@ -11,7 +11,8 @@ export const deleteLua = `-- One atomic deletion: removes both keys of the threa
 -- Returns one string: the outcome, a space, and a detail
 --        "deleted", "repeated"   nothing
 --        "revision-conflict"     the revision, empty if the thread does not exist
---        "unreadable"            the start of the footer, as in commit.lua; nothing was deleted
+--        "unreadable"            the start of the footer, as in commit.lua; nothing was deleted: the footer is of a newer format,
+--                                or nothing shows that the keys are Scrollback's, or the footer is damaged and a revision is expected
 --
 -- All keys are in KEYS, so that a cluster that is moving the slot rejects the whole script (TRYAGAIN).
 
@@ -26,24 +27,30 @@ now = now[1] * 1000 + math.floor(now[2] / 1000)
 local due = now - REMEMBERED_MS
 
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
-local remembered = call('HMGET', DELETED, deletion, 'first')
+local remembered = call('HMGET', DELETED, deletion, 'first', 'at')
 local known = tonumber(remembered[1] or call('HMGET', BEFORE, deletion)[1] or 0)
 if known and known > due then
   return 'repeated '
 end
 local footer = call('LINDEX', MESSAGES, -1)
-local stored = call('HMGET', META, 'revision')[1]
+local fields = call('HMGET', META, 'revision', 'metadata', 'marks')
+local stored = fields[1]
+-- Damage does not protect a thread from deletion: any readable part shows that the keys are Scrollback's.
+local isOurs = stored or fields[2] or fields[3]
 local revision = false
 if footer then
   local incarnation, commits = string.match(footer, '^thread 1 (%S+) (%d+) ')
-  if not incarnation then
+  local format = string.match(footer, '^thread (%d+) ')
+  if incarnation then
+    revision = incarnation .. '.' .. commits
+  elseif expected ~= 'any' or format and format ~= '1'
+    or not (format or isOurs or string.find(call('LINDEX', MESSAGES, 0), '^1%l')) then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
-  revision = incarnation .. '.' .. commits
-elseif not stored and call('EXISTS', META) == 1 then
+elseif not isOurs and call('EXISTS', META) == 1 then
   return 'unreadable '
 end
-local exists = remembered[2]
+local exists = remembered[2] or remembered[3]
 if not exists and call('EXISTS', DELETED) == 1 then
   return 'unreadable '
 end
