@@ -14,7 +14,7 @@ import {
   tooManyWriters,
 } from "./chain.ts";
 import { DELETED_MS, never, outlivesLateRoots, SOLID_MARGIN_MS } from "./expiry.ts";
-import { decodeHeadIfSound, type Head } from "./format.ts";
+import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 import { insertHead } from "./write.ts";
@@ -54,6 +54,8 @@ export async function deleteThread(
       await release(log, stream, clock, made, newest.root);
       return { outcome: "repeated" };
     }
+    // A damaged row does not tell the revision.
+    if (expectedRevision !== undefined && newest.row && !head) decodeHead(newest.row.number, newest.row.head);
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };
