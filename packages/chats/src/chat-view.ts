@@ -142,5 +142,12 @@ async function readPage<M>(stores: StoreFactory, threadId: string, { limit, befo
     ? stored.length < page.count
     : stored.length < (limit ?? 0) && page.older !== undefined;
   const head = page.revision === null ? undefined : parseHead(threadId, page.metadata);
+  // Otherwise a new chat of this id would begin with these messages.
+  if (!head && page.count > 0)
+    throw new StoreError(
+      "CORRUPT",
+      `the chat of thread "${threadId}" has lost its head (the metadata); delete it`,
+      { threadId },
+    );
   return { ...page, head, stored, isIncomplete };
 }

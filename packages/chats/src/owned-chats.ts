@@ -280,8 +280,8 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Deletes a chat. None of its data stays stored. A missing chat is not an error. After a failure, call it again: the second
-   * call, or the next list, completes the deletion.
+   * Deletes a chat, readable or not. None of its data stays stored. A missing chat is not an error. After a failure, call it again:
+   * the second call, or the next list, completes the deletion.
    */
   async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("delete", chatId, options, "signal");
@@ -291,10 +291,10 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Deletes all chats of the owner, and then the list. After a failure, call it again. A chat that is created meanwhile is
-   * either deleted or listed.
+   * Deletes all chats of the owner, readable or not, and then the list. After a failure, call it again. A chat that is created
+   * meanwhile is either deleted or listed.
    *
-   * @throws StoreError `CONFLICT` if other processes keep writing, or one died during a write less than 5 minutes ago.
+   * @throws the error of the first chat that cannot be deleted, after the others are. StoreError `CONFLICT` if other processes keep writing, or one died during a write less than 5 minutes ago.
    */
   async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("deleteAll", this.ownerId, options, "signal");

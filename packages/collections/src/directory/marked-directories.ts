@@ -283,6 +283,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     const { key, incarnation, order } = entry;
     this.#purges.start(threadId, { key, incarnation, orders: [order] }, async () => {
       const member = await read(key);
+      if (member === "unreadable") return false;
       if (member?.incarnation !== incarnation) return true;
       await this.#announce(threadId, { key, incarnation });
       return false;

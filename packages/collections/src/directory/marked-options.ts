@@ -61,8 +61,11 @@ export interface MarkedPageRequest<V> {
   /** Names the filter. A token of another filter or direction is rejected. */
   readonly filterName?: string;
   filter?(entry: MarkedEntry<V>): boolean;
-  /** Reads a member; returns undefined if there is none. Called for members whose entry cannot be trusted. */
-  read(key: Key): Promise<MemberNow<V> | undefined>;
+  /**
+   * Reads a member; returns undefined if there is none, and `"unreadable"` for a damaged one, whose entry then stays as it is. Called
+   * for members whose entry cannot be trusted.
+   */
+  read(key: Key): Promise<MemberNow<V> | "unreadable" | undefined>;
   readonly signal?: AbortSignal | undefined;
 }
 

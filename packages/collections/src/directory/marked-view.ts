@@ -9,7 +9,8 @@ import {
   type MarkedState,
   type MarkSemantics,
 } from "./marked-notes.ts";
-import { type Key, keyText } from "./position.ts";
+import type { MarkedPageRequest } from "./marked-options.ts";
+import { keyText } from "./position.ts";
 import type { Purged } from "./purge.ts";
 
 /** A list closes older marks, because the process that wrote them has died. Writes end within 40 s of their mark. */
@@ -41,12 +42,17 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
    *
    * @returns the repairs of the unfinished work of dead processes.
    */
-  async read(read: (key: Key) => Promise<Omit<MarkedEntry<V>, "key"> | undefined>): Promise<Repair<V>[]> {
+  async read(read: MarkedPageRequest<V>["read"]): Promise<Repair<V>[]> {
     const repairs = [...this.#unsure].map(async (text) => {
       const incarnations = [...(this.#state.get(text)?.values() ?? [])];
       const [first] = incarnations;
       if (!first) return [];
       const member = await read(first.key);
+      if (member === "unreadable") {
+        this.#unsure.delete(text);
+        for (const { entry } of incarnations) if (entry) this.placed.push(entry);
+        return [];
+      }
       if (member) this.placed.push({ ...member, key: first.key });
       return incarnations.flatMap((one) => this.#repair(one, member));
     });

@@ -1,0 +1,147 @@
+import { DatabaseSync } from "node:sqlite";
+import { aesGcmCodec, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { message, storeError } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+
+const THREAD = "thread = (SELECT key FROM scrollback_threads WHERE id = 'chats:chat:ada:b')";
+
+/** Damage to chat "b". */
+const damages: Record<string, string> = {
+  "its head is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${THREAD}`,
+  "its head is another value": `UPDATE scrollback_metadata SET record = '1m"mine"' WHERE ${THREAD}`,
+  "its head is gone": `DELETE FROM scrollback_metadata WHERE ${THREAD}`,
+  "its commits are gone": `DELETE FROM scrollback_commits WHERE ${THREAD}`,
+  "a message is damaged": `UPDATE scrollback_messages SET record = '1u1795348800000{"x' WHERE ${THREAD} AND sequence = 1`,
+  "its messages are gone": `DELETE FROM scrollback_messages WHERE ${THREAD}`,
+};
+
+/** Chats of an owner, of which "b" is damaged afterwards. */
+async function damaged(
+  sql: string,
+  isFlushed: boolean,
+  onCorruptRecord?: (error: StoreError) => void,
+  ids = ["a", "b", "c"],
+) {
+  const client = new DatabaseSync(":memory:");
+  onTestFinished(() => client.close());
+  const stores = createSqliteStores({ client });
+  const first = new ChatStore({ stores });
+  for (const id of ids)
+    await first.of("ada").create({ id, title: `T ${id}`, messages: [message("m", "user", `secret ${id}`)] });
+  // Otherwise its process dies, and never writes the newest chats' notes.
+  if (isFlushed) await first.flush();
+  await stores.close();
+  client.exec(sql);
+  const errors: unknown[] = [];
+  const chats = new ChatStore({
+    stores: createSqliteStores({ client, ...(onCorruptRecord && { onCorruptRecord }) }),
+    onError: (error) => errors.push(error),
+  });
+  const left = () =>
+    client
+      .prepare("SELECT id FROM scrollback_threads")
+      .all()
+      .map(({ id }) => id);
+  return { chats, mine: chats.of("ada"), errors, left };
+}
+
+for (const [what, sql] of Object.entries(damages)) {
+  for (const isFlushed of [true, false]) {
+    for (const onCorruptRecord of [undefined, () => undefined]) {
+      const where = `${what}${isFlushed ? "" : ", and its writer has died"}${onCorruptRecord ? ", with onCorruptRecord" : ""}`;
+      test(`a chat is deleted and usable again if ${where}`, async () => {
+        const { chats, mine } = await damaged(sql, isFlushed, onCorruptRecord);
+        expect((await mine.list()).chats.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
+        await mine.delete("b");
+        expect((await mine.list()).chats.map(({ id }) => id).sort()).toEqual(["a", "c"]);
+        await mine.create({ id: "b", messages: [message("new")] });
+        expect((await mine.read("b"))?.entries.map((entry) => entry.message.id)).toEqual(["new"]);
+        await chats.flush();
+      });
+
+      test(`deleteAll leaves nothing if ${where}`, async () => {
+        const { chats, mine, left } = await damaged(sql, isFlushed, onCorruptRecord);
+        await mine.deleteAll();
+        await chats.flush();
+        expect(left()).toEqual([]);
+      });
+    }
+  }
+}
+
+test("a chat that has lost its head is not continued by a new chat of its id", async () => {
+  for (const onCorruptRecord of [undefined, () => undefined]) {
+    const { mine } = await damaged(damages["its head is gone"] ?? "", true, onCorruptRecord);
+    await expect(mine.get("b")).rejects.toMatchObject(storeError("CORRUPT", /lost its head/));
+    await expect(mine.create({ id: "b" })).rejects.toMatchObject(storeError("CORRUPT"));
+    await expect(mine.begin("b", { append: [message("new")] })).rejects.toMatchObject(storeError("CORRUPT"));
+  }
+});
+
+test("a chat whose key was destroyed is deleted", async () => {
+  const driver = new MemoryDriver();
+  const of = (...ids: number[]) => {
+    const keys = ids.map((id) => ({ id: `${id}`, key: new Uint8Array(32).fill(id) }));
+    return new ChatStore({ stores: createStores(driver, { codec: aesGcmCodec({ keys }) }) });
+  };
+  await of(1)
+    .of("ada")
+    .create({ id: "other", messages: [message("m")] });
+  const mine = of(2).of("bob");
+  await mine.create({ id: "kept" });
+  await expect(mine.get("kept")).resolves.toBeDefined();
+  const orphaned = of(2).of("ada");
+  // Its list is lost with the key, too.
+  await orphaned.delete("other").catch(() => undefined);
+  expect(await createStores(driver).open("chats:chat:ada:other").read()).toMatchObject({ revision: null });
+});
+
+test("deleteAll deletes a damaged chat of a process that died before it listed the chat", async () => {
+  const { chats, mine, left } = await damaged(damages["its head is damaged"] ?? "", false, undefined, ["b"]);
+  // For all that the list knows, the dead process may still be writing: deleteAll waits for it.
+  const deleting = mine.deleteAll({ signal: AbortSignal.timeout(200) });
+  await expect(deleting).rejects.toMatchObject(storeError("ABORTED"));
+  await chats.flush();
+  expect(left()).toEqual(["chats:directory:ada"]);
+});
+
+test("a list reports a damaged chat that may be changing, and shows what it knew of it", async () => {
+  const { mine, errors } = await damaged(damages["its head is damaged"] ?? "", false);
+  const { chats } = await mine.list();
+  expect(chats.map(({ title }) => title).sort()).toEqual(["T a", "T b", "T c"]);
+  expect(errors).toMatchObject([{ code: "CORRUPT" }]);
+});
+
+/** A database that is full: only commits that add nothing, and deletions, succeed. */
+class FullDriver extends MemoryDriver {
+  isFull = false;
+
+  override async commit(request: Parameters<MemoryDriver["commit"]>[0]) {
+    const adds = request.append.length > 0 || typeof request.metadata === "string";
+    if (this.isFull && adds) throw new StoreError("UNAVAILABLE", "no memory left");
+    return await super.commit(request);
+  }
+}
+
+test("chats are deleted although the database is full, and the errors say what is left", async () => {
+  const driver = new FullDriver();
+  const stores = createStores(driver);
+  const first = new ChatStore({ stores });
+  for (const id of ["a", "b", "c"])
+    await first.of("ada").create({ id, messages: [message("m", "user", "secret")] });
+  await first.flush();
+  driver.isFull = true;
+  const mine = new ChatStore({ stores }).of("ada");
+  const left = async () => (await stores.listThreads({ prefix: "chats:chat:" })).threads.length;
+  await expect(mine.delete("a")).rejects.toMatchObject(
+    storeError("UNAVAILABLE", /is deleted, but the list may still/),
+  );
+  expect(await left()).toBe(2);
+  await expect(mine.deleteAll()).rejects.toMatchObject(storeError("UNAVAILABLE", /no memory left/));
+  expect(await left()).toBe(0);
+  driver.isFull = false;
+  await mine.deleteAll();
+  expect((await stores.listThreads()).threads).toEqual([]);
+});
