@@ -10,7 +10,7 @@ import {
   type ListSessionsResponse,
 } from "@google/adk";
 import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
-import { checkOptions, hasMethods, reportUnpaired } from "@scrollback/store-core";
+import { checkOptions, emitWarning, hasMethods, reportUnpaired } from "@scrollback/store-core";
 import { pairedEvents } from "./answers.ts";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 
@@ -86,17 +86,21 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   /**
    * Returns the sessions with their state and without events, by default the most recently updated first. Reads the head of every
    * session, independent of the limit, because ADK's totals count all of them. For long lists use `listSessions` of
-   * `@scrollback/sessions` on the same stores, which reads a page.
+   * `@scrollback/sessions` on the same stores, which reads a page. Damaged sessions are left out, and a warning of the process names
+   * them.
    */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
     const all: AdkSession[] = [];
+    const unreadable = new Set<string>();
     let pageToken: string | undefined;
     do {
       const page = await this.#sessions.listSessions({ appName, userId, order, limit: PAGE, pageToken });
       all.push(...page.sessions.map((session) => this.#toAdk(session)));
+      for (const key of page.unreadable ?? []) unreadable.add(JSON.stringify([key.userId, key.sessionId]));
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
+    if (unreadable.size > 0) warnUnreadable(appName, [...unreadable]);
     return pageOf(all, request);
   }
 
@@ -192,4 +196,10 @@ function pageOf(all: AdkSession[], { limit, offset = 0, page }: ListSessionsRequ
 /** Sets an own property of any name. */
 function setValue(values: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function warnUnreadable(appName: string, keys: readonly string[]): void {
+  emitWarning(
+    `listSessions: ${keys.length} damaged sessions of app ${JSON.stringify(appName)} are left out: ${keys.slice(0, 5).join(", ")}; deleteSession deletes them`,
+  );
 }

@@ -87,8 +87,13 @@ function storedPosition({ order: time, key }: GenericPosition): Position {
   return { time, sessionId, userId };
 }
 
+/** A session as its directory has it. */
+export interface Listed extends Position {
+  readonly incarnation: string;
+  readonly events: number;
+}
 /** Reads a session; returns undefined if there is none. */
-export type Look<T> = (position: Position) => Promise<(T & { readonly head: HeadOf }) | undefined>;
+export type Look<T> = (listed: Listed) => Promise<(T & { readonly head: HeadOf }) | undefined>;
 /**
  * Makes every running creation of a session start over, so that its entry can be removed. Resolves to false if the session
  * exists.
@@ -184,8 +189,8 @@ export class Directories {
 }
 
 function verifying<T>(look: Look<T>) {
-  return async (position: GenericPosition) => {
-    const session = await look(storedPosition(position));
+  return async ({ incarnation: listed, version: count, ...position }: VerifiedEntry) => {
+    const session = await look({ ...storedPosition(position), incarnation: listed, events: count });
     if (!session) return undefined;
     const { incarnation, events: version, lastUpdateTime: order } = session.head;
     return { incarnation, version, order, session };

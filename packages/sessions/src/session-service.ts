@@ -1,6 +1,7 @@
-import { chatMessageTraits, pause, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
+import { deleteSession, deleteUser, ifUnreadable } from "./deletion.ts";
 import { Directories } from "./directories.ts";
 import { sessionOf } from "./live-session.ts";
 import { parseToken } from "./page-token.ts";
@@ -23,7 +24,6 @@ import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
-const DELETED_AT_ONCE = 8;
 
 /** Options of {@link SessionService}. */
 export interface SessionServiceOptions {
@@ -144,7 +144,12 @@ export class SessionService implements AsyncDisposable {
     }
   }
 
-  /** Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. */
+  /**
+   * Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. A damaged
+   * session is in `unreadable` instead, and so are, in a list of an app, the sessions of a user whose state is damaged.
+   *
+   * @throws StoreError `CORRUPT` if the state of the app, or of the user of the list, is damaged.
+   */
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     checkRequest("listSessions", request);
     const { appName, limit = 20, order = "desc" } = request;
@@ -159,23 +164,38 @@ export class SessionService implements AsyncDisposable {
       states.set(ofThread, state);
       return state;
     };
+    const unreadable = new Map<string, SessionKey>();
     const page = await this.#directories.page(
       threadId,
       { order, after, limit },
       async ({ userId, sessionId }) => {
-        const [view, app, user] = await Promise.all([
-          readSession(this.#stores, threads.session(appName, userId, sessionId), 0),
+        const key = { appName, userId, sessionId };
+        const ofUser = stateOf(threads.user(appName, userId));
+        const [app, own] = await Promise.all([
           stateOf(threads.app(appName)),
-          stateOf(threads.user(appName, userId)),
+          Promise.all([
+            readSession(this.#stores, threads.session(appName, userId, sessionId), 0),
+            ofUser,
+          ]).catch(ifUnreadable),
+          // It concerns all sessions of the list.
+          request.userId !== undefined && ofUser,
         ]);
-        return view.head && { ...view, key: { appName, userId, sessionId }, shared: { app, user } };
+        const name = JSON.stringify([userId, sessionId]);
+        unreadable.delete(name);
+        if (!own) unreadable.set(name, key);
+        const [view, user] = own ?? [];
+        return view?.head && user && { ...view, key, shared: { app, user } };
       },
       ({ userId, sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
     );
     const sessions = page.sessions.map(async ({ key, shared, ...view }) =>
       sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),
     );
-    return { ...page, sessions: await Promise.all(sessions) };
+    return {
+      ...page,
+      sessions: await Promise.all(sessions),
+      ...(unreadable.size > 0 && { unreadable: [...unreadable.values()] }),
+    };
   }
 
   /**
@@ -213,64 +233,24 @@ export class SessionService implements AsyncDisposable {
     return session;
   }
 
-  /** Deletes a session, its events and its own state; the state of app and user stays. A missing session is not an error. */
+  /**
+   * Deletes a session, readable or not, its events and its own state; the state of app and user stays. A missing session is not an
+   * error.
+   */
   async deleteSession(request: SessionKey): Promise<void> {
     checkRequest("deleteSession", request);
-    const { appName, userId, sessionId } = trimmed(request);
-    const threadId = threads.session(appName, userId, sessionId);
-    const view = await readSession(this.#stores, threadId, 0);
-    if (view.head === undefined) {
-      // The content of an expired session may still be stored. A session that was created since stays.
-      if (view.revision === null)
-        await this.#stores.deleteThread(threadId, { expectedRevision: null }).catch((error) => {
-          if (!StoreError.is(error, "CONFLICT")) throw error;
-        });
-      return;
-    }
-    // Its pending values belong to the app and the user.
-    await this.#appender.finish({ appName, userId, sessionId }, view);
-    await this.#stores.deleteThread(threadId);
-    const { incarnation, events, lastUpdateTime: time } = view.head;
-    const note = { time, sessionId, userId, incarnation, events, was: [time], removed: true as const };
-    await this.#directories.noteNow(appName, note);
+    await deleteSession(this.#parts, trimmed(request));
   }
 
   /**
    * Deletes all sessions of a user of an app, the state of the user, and the list of the user's sessions. A user without data is
    * not an error. Nothing of the user is left in the list of the app's sessions. After a failure, call it again.
    *
-   * @throws StoreError `CONFLICT` if other processes create sessions of the user, or compact the list of the app, continuously.
+   * @throws the error of the first session that cannot be deleted, after the others and the state are. StoreError `CONFLICT` if other processes create sessions of the user, or compact the list of the app, continuously.
    */
   async deleteUser(request: Omit<SessionKey, "sessionId">): Promise<void> {
     checkRequest("deleteUser", request);
-    const { appName, userId } = request;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      for (;;) {
-        const { sessions } = await this.listSessions({ appName, userId, limit: DELETED_AT_ONCE });
-        if (sessions.length === 0) break;
-        await Promise.all(
-          sessions.map(({ id: sessionId }) => this.deleteSession({ appName, userId, sessionId })),
-        );
-      }
-      await this.flush();
-      const isRemoved = await this.#directories.remove(
-        threads.directoryOfUser(appName, userId),
-        async ({ sessionId }) => {
-          const view = await readSession(this.#stores, threads.session(appName, userId, sessionId), 0);
-          return view.head && { head: view.head };
-        },
-        ({ sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
-      );
-      if (isRemoved) {
-        await this.#directories.sortNotes(appName);
-        return await this.#stores.deleteThread(threads.user(appName, userId));
-      }
-      await pause(attempt, undefined, this.#parts.clock);
-    }
-    throw new StoreError(
-      "CONFLICT",
-      "deleteUser: other processes create sessions of the user; call it again",
-    );
+    await deleteUser(this.#parts, request);
   }
 
   /** Returns the state of a user of an app; keys without prefix. `{}` if there is none. */

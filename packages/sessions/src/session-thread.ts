@@ -56,6 +56,13 @@ export async function readSession(
 ): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
   const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
   const head = parseMetadata<Head>(threadId, page.metadata);
+  // Otherwise a new session of this id would begin with these events.
+  if (head === undefined && page.count > 0)
+    throw new StoreError(
+      "CORRUPT",
+      `the session of thread "${threadId}" has lost its state (the metadata); delete it`,
+      { threadId },
+    );
   if (page.revision === null || head === undefined) return { revision: page.revision };
   return {
     revision: page.revision,

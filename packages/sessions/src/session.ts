@@ -101,6 +101,11 @@ export interface ListSessionsResponse {
   sessions: Session[];
   /** Absent on the last page. */
   nextPageToken?: string;
+  /**
+   * Sessions that were read for this page and that are damaged, or whose user's state is. `getSession` fails with `CORRUPT` for each,
+   * `deleteSession` deletes it. Absent: none.
+   */
+  unreadable?: SessionKey[];
 }
 
 /** The request of {@link SessionService.appendEvent}. */

@@ -88,7 +88,13 @@ export class SharedStates {
     this.#tickets += 1;
     const ticket = this.#tickets;
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
-    const shared = { revision, content: parseMetadata<Content>(threadId, metadata) ?? NOTHING };
+    const content = parseMetadata<Content>(threadId, metadata);
+    // Otherwise the next write would replace a state that only this process cannot read.
+    if (revision !== null && content === undefined)
+      throw new StoreError("CORRUPT", `the state of thread "${threadId}" is damaged; delete the thread`, {
+        threadId,
+      });
+    const shared = { revision, content: content ?? NOTHING };
     // A read that began earlier may return later.
     if (ticket >= (this.#cache.get(threadId)?.ticket ?? 0)) this.#cache.set(threadId, { shared, ticket });
     return shared;

@@ -22,8 +22,8 @@ const MAX_ATTEMPTS = 10;
 /** The state of a member, as a list reads it. */
 export interface Verified extends Pick<VerifiedEntry, "incarnation" | "version" | "order"> {}
 
-/** Reads a member; returns undefined if there is none. */
-export type Verify<T extends Verified> = (position: Position) => Promise<T | undefined>;
+/** Reads the member of an entry; returns undefined if there is none. */
+export type Verify<T extends Verified> = (entry: VerifiedEntry) => Promise<T | undefined>;
 
 /**
  * Makes every running creation of a member fail, or start over with a new note, so that an old entry can be removed.
@@ -147,7 +147,11 @@ export class VerifiedDirectories {
   ): Promise<VerifiedPage<T>> {
     const lookup: MemberLookup<T> = { threadId, verify, refuse };
     const missing = new Set<string>();
-    await this.#queues.existing(threadId)?.write();
+    // A list is read although its database takes no new data: an entry that is missing or wrong so far is a matter of a second, too.
+    await this.#queues
+      .existing(threadId)
+      ?.write()
+      .catch(() => undefined);
     for (let attempt = 0; ; attempt++) {
       const { root, notes } = await this.#tree.read(threadId);
       const view = { leaves: root.leaves, sorting: this.#kind.sort(notes), missing };
@@ -247,10 +251,7 @@ export class VerifiedDirectories {
     entries: readonly VerifiedEntry[],
   ): Promise<Found<T>[]> {
     const reads = new Map<string, ReturnType<Verify<T>>>();
-    for (const entry of entries) {
-      const { order, key } = entry;
-      if (!reads.has(keyText(entry))) reads.set(keyText(entry), verify({ order, key }));
-    }
+    for (const entry of entries) if (!reads.has(keyText(entry))) reads.set(keyText(entry), verify(entry));
     await Promise.all(reads.values());
     const found: Found<T>[] = [];
     for (const entry of entries) {

@@ -1,0 +1,135 @@
+import { DatabaseSync } from "node:sqlite";
+import { createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { event, setting } from "../src/contract/values.ts";
+import { SessionService } from "../src/index.ts";
+import { threads } from "../src/threads.ts";
+
+const app = { appName: "app" };
+const ada = { ...app, userId: "ada" };
+const bob = { ...app, userId: "bob" };
+const of = (threadId: string) => `thread = (SELECT key FROM scrollback_threads WHERE id = '${threadId}')`;
+
+/** Damage to the session "b" of ada, or to a state. */
+const session = of(threads.session("app", "ada", "b"));
+const damages: Record<string, string> = {
+  "its state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${session}`,
+  "its state is gone": `DELETE FROM scrollback_metadata WHERE ${session}`,
+  "its commits are gone": `DELETE FROM scrollback_commits WHERE ${session}`,
+  "its events are gone": `DELETE FROM scrollback_messages WHERE ${session}`,
+  "the user's state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${of(threads.user("app", "ada"))}`,
+  "the user's state is gone": `DELETE FROM scrollback_metadata WHERE ${of(threads.user("app", "ada"))}`,
+  "the app's state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${of(threads.app("app"))}`,
+};
+
+/** Sessions a, b and c of ada, and one of bob. */
+async function damaged(sql: string, onCorruptRecord?: (error: StoreError) => void) {
+  const client = new DatabaseSync(":memory:");
+  onTestFinished(() => client.close());
+  const first = new SessionService({ stores: createSqliteStores({ client }) });
+  for (const sessionId of ["a", "b", "c"]) {
+    const made = await first.createSession({ ...ada, sessionId, state: { own: "secret" } });
+    await first.appendEvent({ session: made, event: event() });
+    await first.appendEvent({ session: made, event: setting({ "user:u": "secret", "app:a": 1 }) });
+  }
+  await first.createSession({ ...bob, sessionId: "b" });
+  await first.flush();
+  client.exec(sql);
+  const sessions = new SessionService({
+    stores: createSqliteStores({ client, ...(onCorruptRecord && { onCorruptRecord }) }),
+  });
+  const left = (id: string) =>
+    client.prepare("SELECT id FROM scrollback_threads WHERE instr(id, ?)").all(id).length;
+  return { sessions, left };
+}
+
+for (const [what, sql] of Object.entries(damages)) {
+  for (const onCorruptRecord of [undefined, () => undefined]) {
+    const where = `${what}${onCorruptRecord ? ", with onCorruptRecord" : ""}`;
+    test(`a session is deleted if ${where}`, async () => {
+      const { sessions, left } = await damaged(sql, onCorruptRecord);
+      await sessions.deleteSession({ ...ada, sessionId: "b" });
+      expect(left(threads.session("app", "ada", "b"))).toBe(0);
+      await sessions.flush();
+    });
+
+    test(`deleteUser leaves nothing of the user if ${where}`, async () => {
+      const { sessions, left } = await damaged(sql, onCorruptRecord);
+      await sessions.deleteUser(ada);
+      expect(left(":ada")).toBe(0);
+      expect(left(":bob")).toBeGreaterThan(0);
+      await sessions.flush();
+    });
+  }
+}
+
+test("a damaged session, and the sessions of a user whose state is damaged, do not hide those of others", async () => {
+  const idsOf = (list: readonly { userId: string; id?: string; sessionId?: string }[] = []) =>
+    list.map(({ userId, id, sessionId }) => `${userId}:${id ?? sessionId}`).sort();
+  for (const onCorruptRecord of [undefined, () => undefined]) {
+    for (const what of ["its state is damaged", "its state is gone", "its commits are gone"]) {
+      const { sessions } = await damaged(damages[what] ?? "", onCorruptRecord);
+      for (const request of [app, ada]) {
+        const page = await sessions.listSessions(request);
+        expect(idsOf(page.sessions), what).toEqual(
+          request === app ? ["ada:a", "ada:c", "bob:b"] : ["ada:a", "ada:c"],
+        );
+        expect(idsOf(page.unreadable), what).toEqual(["ada:b"]);
+      }
+      await expect(sessions.getSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({
+        code: "CORRUPT",
+      });
+      // The old events are not given to a new session.
+      await expect(sessions.createSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({
+        code: "CORRUPT",
+      });
+    }
+    for (const what of ["the user's state is damaged", "the user's state is gone"]) {
+      const { sessions } = await damaged(damages[what] ?? "", onCorruptRecord);
+      const page = await sessions.listSessions(app);
+      expect(idsOf(page.sessions), what).toEqual(["bob:b"]);
+      expect(idsOf(page.unreadable), what).toEqual(["ada:a", "ada:b", "ada:c"]);
+      await expect(sessions.listSessions(ada)).rejects.toMatchObject({ code: "CORRUPT" });
+      // A write does not replace a state that it cannot read.
+      await expect(sessions.getUserState(ada)).rejects.toMatchObject({ code: "CORRUPT" });
+      const request = { ...ada, sessionId: "d", state: { "user:x": 1 } };
+      await expect(sessions.createSession(request)).rejects.toMatchObject({ code: "CORRUPT" });
+    }
+  }
+});
+
+/** A database that is full: only commits that add nothing, and deletions, succeed. */
+class FullDriver extends MemoryDriver {
+  isFull = false;
+
+  override async commit(request: Parameters<MemoryDriver["commit"]>[0]) {
+    const adds = request.append.length > 0 || typeof request.metadata === "string";
+    if (this.isFull && adds) throw new StoreError("UNAVAILABLE", "no memory left");
+    return await super.commit(request);
+  }
+}
+
+test("sessions are deleted although the database is full", async () => {
+  const driver = new FullDriver();
+  const stores = createStores(driver);
+  const first = new SessionService({ stores });
+  for (const sessionId of ["a", "b", "c"])
+    await first.createSession({ ...ada, sessionId, state: { "user:u": "secret", own: "secret" } });
+  await first.flush();
+  driver.isFull = true;
+  const sessions = new SessionService({ stores });
+  const left = async () => {
+    const pages = [threads.session("app", "ada", ""), threads.user("app", "ada")].map(
+      async (prefix) => (await stores.listThreads({ prefix })).threads.length,
+    );
+    return await Promise.all(pages);
+  };
+  const full = { code: "UNAVAILABLE", message: expect.stringContaining("no memory left") };
+  await expect(sessions.deleteSession({ ...ada, sessionId: "a" })).rejects.toMatchObject(full);
+  expect(await left()).toEqual([2, 1]);
+  await expect(sessions.deleteUser(ada)).rejects.toMatchObject(full);
+  expect(await left()).toEqual([0, 0]);
+  driver.isFull = false;
+  await sessions.deleteUser(ada);
+});
