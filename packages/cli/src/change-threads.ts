@@ -34,8 +34,11 @@ export interface ThreadChange {
     expectedRevision: string,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Removes the remains of an expired thread that was named by its id. Absent if the change does not do this. */
-  readonly changeExpired?: (
+  /**
+   * Changes a thread whose revision is unknown: removes a damaged thread, or the remains of an expired one that was named by its id.
+   * Absent if the change needs a readable thread.
+   */
+  readonly changeUnread?: (
     stores: StoreFactory<unknown>,
     threadId: string,
     signal: AbortSignal,
@@ -62,9 +65,10 @@ export async function changeThreads(
   }
   await using stores = await openBackend(context, url);
   const unknown = new Set<string>();
-  const threads = await selectWork(context, stores, options, (threadId) => unknown.add(threadId));
-  const { changeExpired } = change;
-  const expired = changeExpired && !dryRun && isByIdAlone(options) ? [...unknown] : [];
+  const { changeUnread } = change;
+  const onMissing = (threadId: string) => unknown.add(threadId);
+  const threads = await selectWork(context, stores, options, changeUnread !== undefined, { onMissing });
+  const expired = changeUnread && !dryRun && isByIdAlone(options) ? [...unknown] : [];
   if (expired.length === 0) for (const threadId of unknown) missing(context, threadId);
   if (dryRun) {
     for (const { threadId } of threads)
@@ -79,9 +83,9 @@ export async function changeThreads(
   if (changed.length > 0 && !yes) {
     await context.confirm(change.question(`${changed.join(" and ")} of ${shownUrl(context.url(url))}`));
   }
-  if (changeExpired) {
+  if (changeUnread) {
     const removeRemains = async (threadId: string) => {
-      await changeExpired(stores, threadId, context.signal);
+      await changeUnread(stores, threadId, context.signal);
       missing(context, threadId, "; if it has expired, its remains are now deleted");
     };
     await pMap(expired, removeRemains, { concurrency });
@@ -103,9 +107,13 @@ async function changeOne(
   stores: StoreFactory<unknown>,
   thread: WorkItem,
   isNamed: boolean,
-  { change, done }: ThreadChange,
+  { change, changeUnread, done }: ThreadChange,
 ): Promise<ThreadOutcome> {
   const { threadId } = thread;
+  if (thread.unreadable !== undefined && changeUnread) {
+    await changeUnread(stores, threadId, signal);
+    return { outcome: done };
+  }
   // Unreadable metadata does not prevent deletion.
   const page = await skippingCorruptRecords(
     () => undefined,

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-core";
+import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
@@ -57,8 +57,13 @@ export function isSelective(options: SelectionOptions): boolean {
 
 /** Whether only ids select the threads, without a filter that an expired thread cannot match. */
 export function isByIdAlone(options: SelectionOptions): boolean {
-  const { id, idsFrom, prefix: _, ...filters } = options;
-  return (id !== undefined || idsFrom !== undefined) && !isSelective(filters);
+  return (options.id !== undefined || options.idsFrom !== undefined) && !readsThreads(options);
+}
+
+/** Whether a selection depends on what threads hold, so that a thread that cannot be read is not selected. */
+function readsThreads(options: SelectionOptions): boolean {
+  const { id: _id, idsFrom: _idsFrom, prefix: _prefix, ...filters } = options;
+  return isSelective(filters);
 }
 
 /** Whether a thread is selected by its content and its times. */
@@ -84,26 +89,44 @@ export function isSelected(
   return bytes > (largerThan ?? -1) && bytes < (smallerThan ?? Number.POSITIVE_INFINITY);
 }
 
+/** What a command does with threads that it cannot select. */
+export interface Unselected {
+  /** Called for each named thread that does not exist. Default: {@link missing}. */
+  onMissing?(threadId: string): void;
+  /**
+   * Called for each damaged thread, of which nothing but the id is known, unless the selection depends on more. Default: it is counted as
+   * an unreadable record.
+   */
+  onUnreadable?(threadId: string, problem: string): void;
+}
+
 /**
  * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the end.
  * Remembers the ids until then: about 100 MB for 1,000,000.
- *
- * @param onMissing is called for each named thread that does not exist. Default: {@link missing}.
  */
 export async function* selectThreads(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
-  onMissing: (threadId: string) => void = (threadId) => missing(context, threadId),
+  { onMissing = (threadId) => missing(context, threadId), onUnreadable }: Unselected = {},
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const now = Date.now();
   const seen = new Set<string>();
   const corrupt: StoreError[] = [];
-  const note = (error: StoreError) => {
-    corrupt.push(error);
-  };
-  for await (const page of candidates(context, stores, options, note, onMissing)) {
-    for (const thread of page) {
+  for await (const { threads, problems, unreadable = [] } of candidates(
+    context,
+    stores,
+    options,
+    onMissing,
+  )) {
+    corrupt.push(...problems);
+    for (const { threadId, error } of unreadable) {
+      if (seen.has(threadId)) continue;
+      seen.add(threadId);
+      if (onUnreadable && !readsThreads(options)) onUnreadable(threadId, error.message);
+      else corrupt.push(error);
+    }
+    for (const thread of threads) {
       if (seen.has(thread.threadId)) continue;
       seen.add(thread.threadId);
       if (isSelected(thread, options, now)) yield thread;
@@ -118,30 +141,46 @@ export async function* selectThreads(
   }
 }
 
+interface Candidates {
+  readonly threads: readonly ThreadInfo[];
+  /** The errors of unreadable metadata. */
+  readonly problems: readonly StoreError[];
+  readonly unreadable?: readonly { readonly threadId: string; readonly error: StoreError }[];
+}
+
 async function* candidates(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   { id, idsFrom, prefix = "" }: SelectionOptions,
-  note: (error: StoreError) => void,
   onMissing: (threadId: string) => void,
-): AsyncGenerator<readonly ThreadInfo[], void, undefined> {
+): AsyncGenerator<Candidates, void, undefined> {
   const { signal } = context;
   if (id !== undefined || idsFrom !== undefined) {
     const given = idsFrom === undefined ? [] : readIds(context, idsFrom);
     for await (const threadId of concat(id ?? [], given)) {
       if (!threadId.startsWith(prefix)) continue;
-      const thread = await skippingCorruptRecords(note, () => lookUp(stores, threadId, signal));
-      if (thread) yield [thread];
+      const found = await lookUp(stores, threadId, signal);
+      if (found) yield found;
       else onMissing(threadId);
     }
     return;
   }
   for (let cursor: string | undefined, isLast = false; !isLast; ) {
     const from = cursor === undefined ? {} : { cursor };
-    const page = await skippingCorruptRecords(note, () =>
-      stores.listThreads({ prefix, limit: 1_000, signal, ...from }),
+    const problems: StoreError[] = [];
+    const page = await skippingCorruptRecords(
+      (error) => problems.push(error),
+      () => stores.listThreads({ prefix, limit: 1_000, signal, ...from }),
     );
-    yield page.threads;
+    const listed = new Set(page.threads.map(({ threadId }) => threadId));
+    const isListed = ({ threadId }: StoreError) => threadId === undefined || listed.has(threadId);
+    yield {
+      threads: page.threads,
+      problems: problems.filter(isListed),
+      unreadable: problems
+        .filter((error) => !isListed(error))
+        .map((error) => ({ threadId: error.threadId ?? "", error })),
+    };
     cursor = page.cursor;
     isLast = cursor === undefined;
   }
@@ -154,22 +193,30 @@ export function missing(context: CommandContext, threadId: string, done = ""): v
   context.fail(exitCodes.notFound);
 }
 
+/** Returns undefined if the thread does not exist. */
 async function lookUp(
   stores: StoreFactory<unknown>,
   threadId: string,
   signal: AbortSignal,
-): Promise<ThreadInfo | undefined> {
-  const page = await stores.open(threadId).read({ limit: 0, signal });
-  if (page.revision === null) return undefined;
-  const { count, createdAt = 0, updatedAt = 0, expiresAt, metadata } = page;
-  return {
-    threadId,
-    count,
-    createdAt,
-    updatedAt,
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(metadata !== undefined && { metadata }),
-  };
+): Promise<Candidates | undefined> {
+  const problems: StoreError[] = [];
+  try {
+    const page = await skippingCorruptRecords(
+      (error) => problems.push(error),
+      () => stores.open(threadId).read({ limit: 0, signal }),
+    );
+    if (page.revision === null) return undefined;
+    const { count, createdAt = 0, updatedAt = 0, expiresAt, metadata } = page;
+    const thread = {
+      ...{ threadId, count, createdAt, updatedAt },
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(metadata !== undefined && { metadata }),
+    };
+    return { threads: [thread], problems };
+  } catch (error) {
+    if (!StoreError.is(error, "CORRUPT")) throw error;
+    return { threads: [], problems: [], unreadable: [{ threadId, error }] };
+  }
 }
 
 async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIterable<string>) {

@@ -27,7 +27,10 @@ export const unfinishedCopy: ThreadOutcome = Object.freeze({
 });
 
 /** A thread to process. */
-export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;
+export interface WorkItem extends Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt"> {
+  /** The problem of a damaged thread, of which only the id is known. */
+  readonly unreadable?: string;
+}
 
 /** The options of {@link workThrough}. */
 export interface WorkOptions {

@@ -109,6 +109,7 @@ function decodeText(
 }
 
 function problemOf(record: unknown): string {
+  if (record === "") return "its record is missing";
   const [version] = (typeof record === "string" && /^[2-9]/.exec(record)) || [];
   return version
     ? `it has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`

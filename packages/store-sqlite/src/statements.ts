@@ -106,11 +106,12 @@ export function isExpired(thread: Pick<ThreadRow | ThreadKey, "expiresAt">, now:
 /**
  * Returns a found thread; undefined if there is none, or if it has expired.
  *
- * @throws StoreError `CORRUPT` for a thread without the rows of its commits.
+ * @throws StoreError `CORRUPT` for a thread without the rows of its commits, or with impossible ones.
  */
 export function liveThread(found: ThreadRow | BareThread | undefined, now: number): ThreadRow | undefined {
   if (!found || isExpired(found, now)) return undefined;
   if (found.number === null) throw damagedThread("those of its newest commits are missing");
+  if (found.first > found.next) throw damagedThread("the numbers of its newest commit are impossible");
   return found;
 }
 

@@ -41,7 +41,7 @@ async function copy(
   await using source = await openBackend(context, url);
   await using target = await openBackend(context, targetUrl, "target");
   await target.setup();
-  const threads = await selectWork(context, source, options);
+  const threads = await selectWork(context, source, options, false);
   await copyThreads(context, source, target, threads, {
     label: "copying",
     done: "copied",

@@ -48,7 +48,7 @@ async function exportTo(
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   const { concurrency, format, skipCorrupt = false } = options;
-  const threads = await selectWork(context, stores, options);
+  const threads = await selectWork(context, stores, options, false);
   const details: ExportOptions = { stores, skipCorrupt, signal: context.signal, write: inTurn(write) };
   const one = format === "jsonl" ? exportAsJsonl : exportAsOpenAi;
   await workThrough(

@@ -33,7 +33,7 @@ export function addRm(program: Command, context: CommandContext): void {
         question: (threads) => `Delete ${threads} permanently?`,
         resume: "Each thread is there or gone: run the same command again to go on.",
         change: deleteThread,
-        changeExpired: (stores, threadId, signal) => stores.deleteThread(threadId, { signal }),
+        changeUnread: (stores, threadId, signal) => stores.deleteThread(threadId, { signal }),
       });
     });
 }

@@ -7,7 +7,7 @@ import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
-import { type ThreadOutcome, unfinishedCopy, workThrough } from "../thread-work.ts";
+import { type ThreadOutcome, unfinishedCopy, type WorkItem, workThrough } from "../thread-work.ts";
 
 interface VerifyOptions extends SelectionOptions {
   readonly concurrency: number;
@@ -30,7 +30,7 @@ async function verify(
   { concurrency, json = false, ...selection }: VerifyOptions,
 ): Promise<void> {
   await using stores = await openBackend(context, url);
-  const threads = await selectWork(context, stores, selection);
+  const threads = await selectWork(context, stores, selection, true);
   await workThrough(
     context,
     threads,
@@ -41,17 +41,17 @@ async function verify(
       readsMessages: true,
       resume: "Run the same command again to verify.",
     },
-    ({ threadId }, advance) => verifyOne(context, stores, threadId, advance),
+    (thread, advance) => verifyOne(context, stores, thread, advance),
   );
 }
 
 async function verifyOne(
   { signal }: CommandContext,
   stores: StoreFactory<unknown>,
-  threadId: string,
+  { threadId, unreadable }: WorkItem,
   advance: (messages: number) => void,
 ): Promise<ThreadOutcome> {
-  const problems = new Set<string>();
+  const problems = new Set(unreadable === undefined ? [] : [unreadable]);
   const collect = (error: StoreError) => {
     problems.add(error.message);
   };

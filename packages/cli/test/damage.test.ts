@@ -1,0 +1,74 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const KEY = "(SELECT key FROM scrollback_threads WHERE id = 'b')";
+
+/** Three threads, of which "b" is damaged. */
+async function fill(folder: Folder, sql: string): Promise<void> {
+  const stores = folder.stores();
+  for (const id of ["a", "b", "c"]) {
+    await stores.open(id).commit({ append: [{ role: "user", content: "secret" }], metadata: "title" });
+    await stores.open(id).addMessages([{ role: "user", content: "secret" }]);
+  }
+  await stores.close();
+  const database = new DatabaseSync(folder.file("chats.db"));
+  database.exec(sql);
+  database.close();
+}
+
+/** Damage, and whether listings see it. */
+const damages: Record<string, readonly [sql: string, isListed: boolean]> = {
+  "its commits are gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY}`, false],
+  "a number is impossible": [`UPDATE scrollback_commits SET first = 9 WHERE thread = ${KEY}`, false],
+  "its newest commit is gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY} AND number = 2`, true],
+  "its metadata is damaged": [`UPDATE scrollback_metadata SET record = '1m{' WHERE thread = ${KEY}`, true],
+  "a message is gone": [`DELETE FROM scrollback_messages WHERE thread = ${KEY} AND sequence = 1`, true],
+};
+
+for (const [what, [sql, isListed]] of Object.entries(damages)) {
+  test(`verify names a thread if ${what}, and rm deletes it and the others`, async () => {
+    for (const selection of [["--all"], ["b", "a", "c"]]) {
+      using folder = new Folder();
+      await fill(folder, sql);
+      const verified = await run(["verify", folder.url(), "--json"]);
+      expect(verified.code).toBe(4);
+      const lines = jsonLines(verified.stdout);
+      expect(lines).toContainEqual({ threadId: "a", outcome: "readable", messages: 2 });
+      expect(lines).toContainEqual({ threadId: "c", outcome: "readable", messages: 2 });
+      const [found] = lines.filter(({ threadId }) => threadId === "b");
+      expect(found).toMatchObject({ outcome: "corrupt", problems: [expect.any(String)] });
+      expect(JSON.stringify(found)).not.toMatch(/integrity_check|not a Scrollback record/);
+
+      const dry = await run(["rm", folder.url(), ...selection, "--dry-run"]);
+      expect(dry.stdout.split("\n").sort()).toEqual(["", "a", "b", "c"]);
+      const removed = await run(["rm", folder.url(), ...selection, "--yes"]);
+      expect(removed.stdout).toContain("3 deleted");
+      if (!isListed) expect(removed.code).toBe(0);
+      const database = new DatabaseSync(folder.file("chats.db"));
+      for (const table of ["threads", "commits", "messages", "metadata"])
+        expect(database.prepare(`SELECT 1 FROM scrollback_${table}`).all(), table).toEqual([]);
+      database.close();
+    }
+  });
+}
+
+test("rm by age or size does not select a thread whose age and size cannot be read, and says so", async () => {
+  using folder = new Folder();
+  await fill(folder, damages["its commits are gone"]?.[0] ?? "");
+  const { code, stdout, stderr } = await run(["rm", folder.url(), "--min-messages", "0", "--yes"]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 4,
+    stdout: expect.stringContaining("2 deleted"),
+    stderr: expect.stringContaining('thread "b" cannot be listed'),
+  });
+});
+
+test("a named thread that is damaged does not stop a command for the others", async () => {
+  using folder = new Folder();
+  await fill(folder, damages["its commits are gone"]?.[0] ?? "");
+  const copied = await run(["copy", folder.url(), folder.url("copy"), "--id", "b", "--id", "a"]);
+  expect(copied).toMatchObject({ code: 4, stdout: expect.stringContaining("1 copied") });
+  const expired = await run(["expire", folder.url(), "b", "c", "--never", "--yes"]);
+  expect(expired).toMatchObject({ code: 4, stdout: expect.stringContaining("1 changed") });
+});
