@@ -51,10 +51,10 @@ export interface ReadHints {
 }
 
 /**
- * Reads one revision of a thread: first the end, then downward; each row names the next. A missing text means that
+ * Reads one revision of a thread: first the end, then downward; each row names the next. A missing text may mean that
  * another commit came in between. The reader then reads the end again and continues with all rows that it has read, so
- * that a busy writer cannot delay it indefinitely. If the end is the same, the text is damaged or missing, and its record
- * is `""`.
+ * that a busy writer cannot delay it indefinitely. If that end still needs the text, it is damaged or missing, and its record
+ * is `""`: a text is blanked only after a row has dropped its message.
  */
 export async function readThread(
   log: RecordLog,
@@ -64,16 +64,14 @@ export async function readThread(
   hints: ReadHints,
 ): Promise<{ view: ThreadView; page: PageHint | undefined }> {
   const reader = new RowReader(log, stream);
-  let before: Head | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0 && request.signal?.aborted) break;
+    reader.beginAttempt();
     const read = new ThreadRead(reader, request, hints);
     const end = await read.readEnd();
     if (!isAlive(end, clock.wall())) return { view: NO_THREAD, page: undefined };
-    const isSame = before?.token === end.token;
-    const view = await read.readView(end, isSame);
-    if (view && (read.isWhole || isSame)) return { view, page: read.page };
-    before = end;
+    const view = await read.readView(end);
+    if (view && read.isWhole) return { view, page: read.page };
   }
   throw new StoreError(
     "UNAVAILABLE",
@@ -92,12 +90,24 @@ class RowReader {
   readonly #log: RecordLog;
   readonly #stream: string;
   readonly #rows = new Map<number, LogRow>();
+  /** The ranges of numbers that were read, both ends included: those of earlier attempts, then those of this attempt. */
+  readonly #ranges: { readonly from: number; readonly to: number }[] = [];
+  #earlierRanges = 0;
   /** Of the rows read, in UTF-16 units, which is close enough. */
   #size = 0;
 
   constructor(log: RecordLog, stream: string) {
     this.#log = log;
     this.#stream = stream;
+  }
+
+  beginAttempt(): void {
+    this.#earlierRanges = this.#ranges.length;
+  }
+
+  /** Whether a row was read, or found missing, before the end of this attempt was read. */
+  wasReadBefore(number: number): boolean {
+    return this.#ranges.slice(0, this.#earlierRanges).some(({ from, to }) => from <= number && number <= to);
   }
 
   /** The maximum number of rows for one request: the smaller the rows so far, the more. */
@@ -109,6 +119,8 @@ class RowReader {
   /** Reads rows below a number, highest first, whether or not they were read before. */
   async read(below: number, limit: number): Promise<LogRow[]> {
     const rows = await this.#log.read(this.#stream, below, limit, false);
+    const lowest = rows.length < limit ? undefined : rows.at(-1);
+    this.#ranges.push({ from: lowest?.number ?? 0, to: below - 1 });
     return rows.map((row) => {
       const known = this.#rows.get(row.number);
       // Only its texts: a request that ran beside this one may have found the row freed later.
@@ -137,6 +149,7 @@ class RowReader {
 
 /** One attempt to read a revision. */
 class ThreadRead {
+  /** Whether all that is missing is missing permanently. */
   isWhole = true;
   page: PageHint | undefined;
   readonly #reader: RowReader;
@@ -173,12 +186,12 @@ class ThreadRead {
     return Math.max(PAGE_ROWS, Math.min(page.pageRows, page.seen - page.row + ROWS_TO_SPARE));
   }
 
-  /** @param isLast whether missing texts are missing permanently. */
-  async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
+  /** Returns undefined if rows are missing that another attempt may find. */
+  async readView(end: Head): Promise<ThreadView | undefined> {
     const request = this.#request;
     const bounds = boundsOf(end);
     const range = selectRange(bounds, request);
-    const found = await this.#readRun(end, range, isLast);
+    const found = await this.#readRun(end, range);
     if (!found) return undefined;
     const entries: { sequence: number; record: string }[] = [];
     for (const [sequence, spots] of pinnedIn(end, range))
@@ -187,7 +200,6 @@ class ThreadRead {
     for (let sequence = range.first; sequence < range.next; sequence++) {
       entries.push({ sequence, record: found[range.next - 1 - sequence] ?? "" });
     }
-    this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
     return {
       revision: formatRevision(end.incarnation, end.n),
       count: countOf(bounds),
@@ -206,11 +218,7 @@ class ThreadRead {
    * The records of a range's messages, newest first; empty or absent for a missing text. Undefined if rows are missing that
    * another attempt may find.
    */
-  async #readRun(
-    end: Head,
-    range: SequenceBounds,
-    isLast: boolean,
-  ): Promise<readonly (string | undefined)[] | undefined> {
+  async #readRun(end: Head, range: SequenceBounds): Promise<readonly (string | undefined)[] | undefined> {
     const found: (string | undefined)[] = [];
     let count = 0;
     if (range.first >= range.next) return found;
@@ -227,10 +235,7 @@ class ThreadRead {
       }
       const contents = next && contentsOf(next);
       if (!next || contents?.incarnation !== end.incarnation) {
-        if (!isLast) {
-          this.isWhole = false;
-          return undefined;
-        }
+        if (!this.#isLost(row)) return undefined;
         // The last row that is known to have dropped messages, of those not passed yet.
         const { cut = 0 } = (passed && decodeHeadIfSound(passed)) ?? end;
         const below = await this.#passDamage(row, cut, end);
@@ -244,8 +249,11 @@ class ThreadRead {
       const to = Math.min(first + kinds.length, low, range.next);
       const texts = fragments ? await this.#joinTexts(fragments, from - first, to - first) : next.texts;
       const textsFrom = fragments ? from : first;
-      for (let sequence = to - 1; sequence >= from; sequence--)
-        found[range.next - 1 - sequence] = texts[sequence - textsFrom];
+      for (let sequence = to - 1; sequence >= from; sequence--) {
+        const text = texts[sequence - textsFrom] ?? "";
+        if (text === "" && !fragments) this.#isLost(next.number);
+        found[range.next - 1 - sequence] = text;
+      }
       if (from < to) {
         count += to - from;
         rows += 1;
@@ -316,8 +324,11 @@ class ThreadRead {
       const pieces = this.#reader.known(number)?.texts ?? [];
       for (let index = Math.max(from, first); index < Math.min(to, end); index++) {
         const piece = pieces[index - first] ?? "";
-        if (piece === "") missing.add(index - from);
-        else texts[index - from] += piece;
+        if (piece !== "") texts[index - from] += piece;
+        else {
+          this.#isLost(number);
+          missing.add(index - from);
+        }
       }
     }
     for (const index of missing) texts[index] = "";
@@ -330,8 +341,19 @@ class ThreadRead {
 
   async #joined(spots: readonly Spot[]): Promise<string> {
     await this.#readAll(spots.map(([row]) => row));
-    const pieces = spots.map(([row, at]) => this.#reader.known(row)?.texts[at] ?? "");
+    const pieces = spots.map(([row, at]) => {
+      const piece = this.#reader.known(row)?.texts[at] ?? "";
+      if (piece === "") this.#isLost(row);
+      return piece;
+    });
     return pieces.includes("") ? "" : pieces.join("");
+  }
+
+  /** Whether what is missing in a row is missing permanently. Otherwise another attempt is needed. */
+  #isLost(row: number): boolean {
+    const isLost = this.#reader.wasReadBefore(row);
+    this.isWhole &&= isLost;
+    return isLost;
   }
 
   /** Reads rows that were not read yet, many with one request, because fragments were inserted one after the other. */
