@@ -55,9 +55,9 @@ const isKeyRing: Check = (value) => {
 };
 
 /**
- * Encrypts the text of another codec with AES-256-GCM. A record is bound to its thread and its kind. A record that was
- * changed, moved to another thread, written without this codec or with a key that is not in `keys` is `CORRUPT`. Metadata
- * is encrypted like messages. Thread ids, kinds, sizes, counts and times stay readable in the backend.
+ * Encrypts the text of another codec with AES-256-GCM. A record is bound to its thread, its kind and its time. A record that was
+ * changed, moved to another thread, given another time, written without this codec or with a key that is not in `keys` is `CORRUPT`.
+ * Metadata is encrypted like messages. Thread ids, kinds, sizes, counts and times stay readable in the backend.
  *
  * A write that is repeated under its operation id counts as the same change while the newest key is the same. After a
  * rotation it fails with `CONFLICT`. Use a key for at most 2^32 messages.
@@ -117,10 +117,11 @@ function encrypt(key: DerivedKey, text: string, write: RecordWrite): Buffer {
  * encrypted differently in another write.
  */
 function nonceOf(key: DerivedKey, packed: Buffer, write: RecordWrite): Buffer {
-  const { operationId, index, kind, threadId } = write;
-  // JSON contains no line feed, so the encoding is unambiguous.
+  const { operationId, index, kind, threadId, createdAt } = write;
+  // JSON contains no line feed, so the encoding is unambiguous. Everything that is bound counts: one nonce for two bindings would
+  // reveal the key of the tags.
   const hmac = createHmac("sha256", key.nonce).update(
-    `${JSON.stringify([operationId, index, kind, threadId])}\n`,
+    `${JSON.stringify([operationId, index, kind, threadId, createdAt])}\n`,
   );
   return hmac.update(packed).digest().subarray(0, NONCE_BYTES);
 }
@@ -136,15 +137,15 @@ function decrypt(key: DerivedKey, sealed: Buffer, location: RecordLocation): str
     decipher.final();
   } catch {
     corrupt(
-      `it does not open with the key "${key.id}": it was changed, belongs to another thread, or that was another key`,
+      `it does not open with the key "${key.id}": it was changed, belongs to another thread or time, or that was another key`,
     );
   }
   return unpackText(packed);
 }
 
-/** A kind is one letter, so the encoding is unambiguous. */
-function bindingOf({ kind, threadId }: RecordLocation): Buffer {
-  return Buffer.from(kind + threadId);
+/** A kind is one letter, and a time ends at the first colon, so the encoding is unambiguous. */
+function bindingOf({ kind, threadId, createdAt }: RecordLocation): Buffer {
+  return Buffer.from(`${kind}${createdAt ?? ""}:${threadId}`);
 }
 
 /** Hides the inner codec's errors: they may quote the text. */

@@ -11,7 +11,8 @@ import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./s
  *
  * `encode` returns well-formed Unicode of at least one character: the same text for the same value of the same write. It
  * throws a StoreError: `INVALID_ARGUMENT` for a value that `decode` could not restore, `TOO_LARGE` for a value beyond a
- * limit of the codec. `decode` returns a new value each time and throws for text that `encode` did not write. The message
+ * limit of the codec. The messages of a write with an `operationId` are encoded a second time, with `createdAt` 0, to recognise the
+ * write if it is repeated later; that text is not stored. `decode` returns a new value each time and throws for text that `encode` did not write. The message
  * of a StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a location
  * ignores the second argument.
  *

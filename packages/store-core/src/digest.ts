@@ -10,6 +10,8 @@ export const OWN_OPERATION_DIGEST = "own";
 /**
  * The digest of an encoded change. Two changes have the same digest only if they drop, append and set the same. Times do
  * not count.
+ *
+ * @param append the records; of a codec whose text depends on the time, all encoded with the same time.
  */
 export function digestOf(
   drop: number | "all",

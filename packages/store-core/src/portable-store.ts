@@ -11,7 +11,7 @@ import {
   isString,
   isTtl,
 } from "./arguments.ts";
-import { encodeText } from "./codec.ts";
+import { encodeText, jsonCodec } from "./codec.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import { type CommitOutcome, type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "./driver.ts";
@@ -289,12 +289,14 @@ export class PortableStore<M> implements MessageStore<M> {
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
     const { expectedRevision, createdAt = this.#context.now(), extendsExpiry, signal } = options;
     const { drop = 0, append: messages = [] } = change;
-    const append: string[] = [];
-    // Not messages.map, which would skip holes.
-    for (let index = 0; index < messages.length; index++) {
-      const time = times?.messages[index] ?? createdAt;
-      append.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
-    }
+    const encodeAll = (timeOf: (index: number) => number): string[] => {
+      const records: string[] = [];
+      // Not messages.map, which would skip holes.
+      for (let index = 0; index < messages.length; index++)
+        records.push(this.#encodeMessage(messages[index] as M, timeOf(index), threadId, operationId, index));
+      return records;
+    };
+    const append = encodeAll((index) => times?.messages[index] ?? createdAt);
     const metadata = this.#encodeMetadata(change.metadata, threadId, operationId);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined && !expiry) {
@@ -303,7 +305,9 @@ export class PortableStore<M> implements MessageStore<M> {
       );
     }
     const isOwnId = options.operationId === undefined;
-    const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
+    // A write that is repeated later is the same. JSON does not depend on the time.
+    const timeless = () => (this.#context.codec === jsonCodec ? append : encodeAll(() => 0));
+    const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, timeless(), metadata);
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
     const { driver, clock } = this.#context;
@@ -389,7 +393,8 @@ export class PortableStore<M> implements MessageStore<M> {
       const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
       throw new StoreError("INVALID_ARGUMENT", `messages[${index}]: ${problem}`, { cause });
     }
-    return formatRecord(kind, createdAt, this.#encode(message, { threadId, operationId, kind, index }));
+    const write = { threadId, operationId, kind, index, createdAt };
+    return formatRecord(kind, createdAt, this.#encode(message, write));
   }
 
   #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string | null | undefined {

@@ -88,8 +88,10 @@ export function decodeRecord(
   if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record))
     throw corruptRecord(where, problemOf(record), { sequence, threadId });
   const kind = record[1] as RecordKind;
-  const text = record.slice(isMetadata ? METADATA_START : MESSAGE_START);
-  return decodeText(codec, text, { threadId, kind }, where, { sequence, threadId });
+  const found = { sequence, threadId };
+  if (isMetadata) return decodeText(codec, record.slice(METADATA_START), { threadId, kind }, where, found);
+  const location = { threadId, kind, createdAt: timeOfRecord(record) };
+  return decodeText(codec, record.slice(MESSAGE_START), location, where, found);
 }
 
 function decodeText(

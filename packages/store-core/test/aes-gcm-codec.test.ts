@@ -154,6 +154,33 @@ describe("aesGcmCodec", () => {
     }
   });
 
+  test("a message with another time is refused, and a repeated write at another time is recognised", async () => {
+    const driver = new MemoryDriver();
+    const store = createStores(driver, { codec }).open("t");
+    const add = (createdAt: number) => store.addMessages([message], { operationId: "op", createdAt });
+    const revision = await add(1_000);
+    expect(await add(2_000)).toBe(revision);
+    const snapshot = driver.exportThread("t");
+    for (const [time, isSound] of [
+      ["0000000001000", true],
+      ["0000000001001", false],
+    ] as const) {
+      const changed = new MemoryDriver();
+      const messages = snapshot?.messages.map((record) => record.slice(0, 2) + time + record.slice(15)) ?? [];
+      changed.importThread("t", { messages, createdAt: 0, updatedAt: 0 });
+      const read = createStores(changed, { codec }).open("t").listMessages();
+      if (isSound) expect(await read).toEqual([message]);
+      else
+        await expect(read).rejects.toMatchObject({
+          code: "CORRUPT",
+          message: expect.stringContaining("another thread or time"),
+        });
+    }
+    const at = (createdAt: number) => codec.encode(message, { ...write, createdAt });
+    // The nonces differ, too.
+    expect(at(1).slice(0, 20)).not.toBe(at(2).slice(0, 20));
+  });
+
   test("every changed bit and every cut is refused", () => {
     const sealed = Buffer.from(codec.encode(message, write).slice("#2025:".length), "base64");
     for (let bit = 0; bit < sealed.length * 8; bit++) {

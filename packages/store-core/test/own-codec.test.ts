@@ -17,16 +17,21 @@ describe("a custom codec", () => {
       },
     };
     const store = createMemoryStores({ codec }).open("t");
-    await store.commit({ append: [message("system"), message("tool")], metadata: 1 }, { operationId: "op" });
+    const options = { operationId: "op", createdAt: 1_000 };
+    await store.commit({ append: [message("system"), message("tool")], metadata: 1 }, options);
+    const of = { threadId: "t", operationId: "op" };
     expect(received.splice(0)).toEqual([
-      { threadId: "t", operationId: "op", kind: "s", index: 0 },
-      { threadId: "t", operationId: "op", kind: "t", index: 1 },
-      { threadId: "t", operationId: "op", kind: "m", index: 0 },
+      { ...of, kind: "s", index: 0, createdAt: 1_000 },
+      { ...of, kind: "t", index: 1, createdAt: 1_000 },
+      { ...of, kind: "m", index: 0 },
+      // To recognise the write if it is repeated at another time.
+      { ...of, kind: "s", index: 0, createdAt: 0 },
+      { ...of, kind: "t", index: 1, createdAt: 0 },
     ]);
     await store.read();
     expect(received).toEqual([
-      { threadId: "t", kind: "s" },
-      { threadId: "t", kind: "t" },
+      { threadId: "t", kind: "s", createdAt: 1_000 },
+      { threadId: "t", kind: "t", createdAt: 1_000 },
       { threadId: "t", kind: "m" },
     ]);
   });
