@@ -228,8 +228,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "the fragments of a text are joined in reverse",
       "C12",
       "read.ts",
-      "else texts[index - from] += piece;",
-      "else texts[index - from] = piece + (texts[index - from] ?? '');",
+      'if (piece !== "") texts[index - from] += piece;',
+      "if (piece !== \"\") texts[index - from] = piece + (texts[index - from] ?? '');",
     ],
   ]),
   ...on("sqlite", "store-sqlite/src/", [
@@ -244,8 +244,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "an expired thread is read until it is swept",
       "C11",
       "read.ts",
-      "if (!thread || isExpired(thread, Date.now())) return NO_THREAD;",
-      "if (!thread) return NO_THREAD;",
+      "liveThread(statements.findThread(toStored(request.threadId)), Date.now())",
+      "liveThread(statements.findThread(toStored(request.threadId)), 0)",
     ],
     [
       "a thread's updatedAt is that of its first commit",
@@ -272,8 +272,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "a deletion ignores its expected revision",
       "C21",
       "remove.ts",
-      "expectedRevision !== undefined && expectedRevision !== revision",
-      "expectedRevision === null && revision !== null",
+      "if (expectedRevision !== revision) return",
+      "if (expectedRevision === null && revision !== null) return",
     ],
     ["a deletion leaves the metadata", "C21", "remove.ts", "  statements.deleteMetadata(key);\n", ""],
     [
@@ -323,8 +323,8 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "threads that do not fit on a page are not listed",
       "C20",
-      "list.ts",
-      "if (rest.length > 0 && this.isFull && mark !== undefined)",
+      "scan.ts",
+      "if (rest.length > 0 && this.#page.room() <= 0 && mark !== undefined)",
       "if (mark === undefined)",
     ],
     [

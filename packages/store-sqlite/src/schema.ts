@@ -44,7 +44,8 @@ const steps: readonly ((prefix: string) => string)[] = [
     CREATE TABLE ${prefix}metadata (
       thread INTEGER PRIMARY KEY,
       record ANY NOT NULL
-    ) STRICT;
+    ) STRICT;`,
+  (prefix) => `
     CREATE TABLE ${prefix}entries (
       name ANY NOT NULL,
       sort TEXT NOT NULL,

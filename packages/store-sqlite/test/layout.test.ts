@@ -110,7 +110,7 @@ describe("the layout's version", () => {
       }
     }
     migrate(database, new Overtaken(database), "scrollback_");
-    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 1 }]);
+    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
     database.close();
     faster.close();
   });
@@ -128,7 +128,7 @@ describe("the layout's version", () => {
     const first = createSqliteStores({ url: scratch.url });
     await first.open("a").addMessages([user("kept")]);
     await first.close();
-    scratch.exec("UPDATE scrollback_schema SET version = 2");
+    scratch.exec("UPDATE scrollback_schema SET version = 3");
     const before = readFileSync(scratch.path);
     await using stores = createSqliteStores({ url: scratch.url });
     const expected = {
