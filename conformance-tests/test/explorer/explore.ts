@@ -9,7 +9,11 @@ export interface Explored {
   /** Whether every order was explored. */
   readonly isComplete: boolean;
   /** The first broken promise, and the steps that lead to it. */
-  readonly found?: { readonly message: string; readonly steps: readonly string[]; readonly rows: readonly string[] };
+  readonly found?: {
+    readonly message: string;
+    readonly steps: readonly string[];
+    readonly rows: readonly string[];
+  };
 }
 
 interface Choice {
@@ -78,12 +82,17 @@ async function execute(
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const events = world.events.map((event) => JSON.stringify(event));
-    return { message: error.message, steps: [...names, ...events], rows: world.rows.all().map((row) => JSON.stringify(row)) };
+    return {
+      message: error.message,
+      steps: [...names, ...events],
+      rows: world.rows.all().map((row) => JSON.stringify(row)),
+    };
   }
 }
 
 async function conclude(scope: Scope, world: World): Promise<void> {
   await world.conclude();
   const skew = Math.max(0, ...(scope.skews ?? []).map(Math.abs));
-  if (!isLinearizable(world.events, skew)) throw new Violation("the calls did not take effect one after the other");
+  if (!isLinearizable(world.events, skew))
+    throw new Violation("the calls did not take effect one after the other");
 }

@@ -114,7 +114,8 @@ function shown({ thread, seen }: State, revision: string | null): State | undefi
   if (revision === null || !thread) return revision === null && !thread ? { thread, seen } : undefined;
   const [incarnation = "", n] = revision.split(/\.(?=[^.]*$)/);
   if (Number(n) !== thread.n) return undefined;
-  if (thread.incarnation !== undefined) return thread.incarnation === incarnation ? { thread, seen } : undefined;
+  if (thread.incarnation !== undefined)
+    return thread.incarnation === incarnation ? { thread, seen } : undefined;
   if (seen.includes(incarnation)) return undefined;
   return { thread: { ...thread, incarnation }, seen: [...seen, incarnation] };
 }

@@ -31,8 +31,11 @@ export class Rows {
 
   /** The existing rows that amendments change. */
   touchedBy(amendments: readonly Amendment[]): number[] {
-    const isTouched = ({ number }: LogRow) => amendments.some(({ from, to }) => from <= number && number < to);
-    return this.all().filter(isTouched).map(({ number }) => number);
+    const isTouched = ({ number }: LogRow) =>
+      amendments.some(({ from, to }) => from <= number && number < to);
+    return this.all()
+      .filter(isTouched)
+      .map(({ number }) => number);
   }
 
   /** @param only the rows that an amendment reaches before it is torn. Default: all. */
@@ -44,7 +47,9 @@ export class Rows {
         return taken ?? true;
       }
       case "read":
-        return this.all().filter(({ number }) => number < order.below).slice(0, order.limit);
+        return this.all()
+          .filter(({ number }) => number < order.below)
+          .slice(0, order.limit);
       case "streams":
         return { streams: this.all().some(({ number }) => number < 2 ** 40) ? ["thread"] : [] };
       case "amend":

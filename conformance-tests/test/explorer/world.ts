@@ -168,13 +168,23 @@ export class World {
   /** Equal for two executions whose futures are the same. */
   key(): string {
     const rows = this.rows.all().map((row) => this.#describe(row));
-    const processes = this.#processes.map(({ learned, isDead, calls }) => [isDead ? "" : learned, isDead, calls.length]);
+    const processes = this.#processes.map(({ learned, isDead, calls }) => [
+      isDead ? "" : learned,
+      isDead,
+      calls.length,
+    ]);
     const pending = this.#pending.map((one) => this.#nameOf(one)).sort();
     const events = this.events.map(({ begin, end, beginWall, endWall, result }) => [
       ...[begin, end, beginWall, endWall, result],
     ]);
     const own = [this.now, this.#jumped, this.#faults, this.#deletions, this.#hasJustDeleted];
-    return JSON.stringify([rows, processes, pending, events.map((one) => this.#named(JSON.stringify(one))), own]);
+    return JSON.stringify([
+      rows,
+      processes,
+      pending,
+      events.map((one) => this.#named(JSON.stringify(one))),
+      own,
+    ]);
   }
 
   #begin(calls: readonly Call[]): Process {
@@ -255,7 +265,8 @@ export class World {
         Object.assign(event, { end: this.#moment++, endWall: this.now, result });
         if (result.kind === "deleted") this.#checkBlank(present);
       } catch (error) {
-        if (error instanceof ConnectionLost || (StoreError.is(error, "UNAVAILABLE") && error.retryable)) continue;
+        if (error instanceof ConnectionLost || (StoreError.is(error, "UNAVAILABLE") && error.retryable))
+          continue;
         // It can happen only to a caller that repeats a call days later.
         if (!StoreError.is(error, "UNAVAILABLE") && !process.isDead)
           this.failure ??= new Violation(`a ${call.kind} failed with ${error}`);
@@ -274,7 +285,13 @@ export class World {
     const target = { threadId: STREAM, signal: undefined };
     if (call.kind === "read") {
       const view = await driver.read({
-        ...{ ...target, limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: true },
+        ...{
+          ...target,
+          limit: Number.POSITIVE_INFINITY,
+          before: undefined,
+          after: undefined,
+          metadata: true,
+        },
       });
       return {
         kind: "seen",
@@ -300,7 +317,10 @@ export class World {
 
   /** The rows with messages. */
   #textRows(): number[] {
-    return this.rows.all().filter(({ texts }) => texts.some((text) => text.length > 1)).map(({ number }) => number);
+    return this.rows
+      .all()
+      .filter(({ texts }) => texts.some((text) => text.length > 1))
+      .map(({ number }) => number);
   }
 
   #checkBlank(present: readonly number[]): void {
@@ -337,7 +357,11 @@ export class World {
         this.#pending.push({ ...pending, process: undefined });
         this.#settle(pending);
       });
-      add("crash", () => this.#crash(process, pending), () => "crash, and it is under way");
+      add(
+        "crash",
+        () => this.#crash(process, pending),
+        () => "crash, and it is under way",
+      );
     }
     add("crash", () => this.#crash(process));
     if (order.verb === "amend") {
@@ -416,7 +440,8 @@ export class World {
   #change({ from, to, blank, expiresAt, extend }: Amendment): string {
     const rows = to === from + 1 ? this.#short(from) : `${this.#short(from)}-${this.#short(to - 1)}`;
     const until = expiresAt && ` expires ${this.#time(expiresAt)}`;
-    const later = extend && ` at least ${this.#time(extend.atLeast)} to ${this.#time(extend.to ?? undefined)}`;
+    const later =
+      extend && ` at least ${this.#time(extend.atLeast)} to ${this.#time(extend.to ?? undefined)}`;
     return `${rows}${blank ? ` blank ${JSON.stringify(blank)}` : ""}${until ?? ""}${later ?? ""}`;
   }
 
@@ -457,8 +482,15 @@ export function settled(): Promise<void> {
 /** Every subset of few elements; of more, those that begin or end anywhere, and those without one element, or with only one. */
 function subsetsOf(all: readonly number[], mostFree = 6): number[][] {
   if (all.length <= mostFree)
-    return Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, index) => bits & (1 << index)));
-  const some = all.flatMap((one, index) => [all.slice(0, index), all.slice(index), [one], all.filter((n) => n !== one)]);
+    return Array.from({ length: 2 ** all.length }, (_, bits) =>
+      all.filter((_, index) => bits & (1 << index)),
+    );
+  const some = all.flatMap((one, index) => [
+    all.slice(0, index),
+    all.slice(index),
+    [one],
+    all.filter((n) => n !== one),
+  ]);
   return [...new Map([all.slice(), ...some].map((subset) => [subset.join(), subset])).values()];
 }
 

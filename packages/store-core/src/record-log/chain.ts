@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { isFreed, never } from "./expiry.ts";
+import { keepsPromise, never } from "./expiry.ts";
 import type { RowRange } from "./field-types.ts";
 import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "./format.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
@@ -124,9 +124,9 @@ export function tooManyWriters(): StoreError {
 
 /**
  * Whether the newest row of a stream is the end of a chain. A root is an end if no row was inserted on it yet. A freed
- * row is not an end: the row that closed its incarnation was deleted before it. A row is not an end either if both the
- * row that it was inserted on and the root are missing: it was inserted so late that its incarnation was deleted, key by
- * key. The stream then has no end.
+ * row is not an end: the row that closed its incarnation was deleted before it. A row is not an end either if the row that it was
+ * inserted on was freed, or if that row is missing and the root was freed or is missing: it was inserted so late that its incarnation
+ * was deleted, key by key. The stream then has no end.
  *
  * @param below the row below it, if there is one.
  */
@@ -137,13 +137,20 @@ export async function isEnd(
   head: Head,
   below: LogRow | undefined,
 ): Promise<boolean> {
-  if (isFreed(row, head)) return false;
-  if (row.number < FIRST_ROW || (below && holdsToken(below, head.predecessor))) return true;
+  if (!keepsPromise(row, head)) return false;
+  if (row.number < FIRST_ROW) return true;
+  const isProven = isProvenBy(head, below);
+  if (isProven !== undefined) return isProven;
   const [root] = await log.read(stream, head.root + 1, 1, true);
-  if (root?.number !== head.root) return false;
+  if (root?.number !== head.root || !keepsPromise(root, head)) return false;
   const rootHead = decodeHeadIfSound(root);
   // A damaged root proves that a root existed, which is sufficient here.
   return rootHead === undefined || rootHead.token === head.incarnation;
+}
+
+/** Whether a row was inserted on a row that was not freed; undefined if the row below is another one. */
+export function isProvenBy(head: Head, below: LogRow | undefined): boolean | undefined {
+  return below && holdsToken(below, head.predecessor) ? keepsPromise(below, head) : undefined;
 }
 
 /** Whether a row has a token, without decoding its whole head. */

@@ -13,10 +13,10 @@ import {
   pauseAfterLosing,
   tooManyWriters,
 } from "./chain.ts";
-import { DELETED_MS, never, outlivesLateRoots, SOLID_MARGIN_MS } from "./expiry.ts";
+import { DELETED_MS, never, outlivesLateRoots, RELEASED_MS, SOLID_MARGIN_MS } from "./expiry.ts";
 import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
-import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
+import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 import { insertHead } from "./write.ts";
 
 /** The state of a stream that a deletion needs. */
@@ -33,9 +33,9 @@ interface Newest {
 }
 
 /**
- * Deletes a thread in two steps. A closing row on its end deletes it for every reader. Then one amendment blanks all rows
- * of the stream up to that row and lets the backend delete them. A damaged or absent thread leaves nothing behind either.
- * If the process dies between the steps, repeating the call makes the amendment.
+ * Deletes a thread in three steps. A closing row on its end deletes it for every reader. Then one amendment blanks all rows
+ * of the stream up to that row and lets the backend delete them. After that the backend may delete the closing row, too. A damaged
+ * or absent thread leaves nothing behind either. If the process dies between the steps, repeating the call makes the others.
  */
 export async function deleteThread(
   log: RecordLog,
@@ -51,7 +51,7 @@ export async function deleteThread(
     const current = isOpen && isAlive(head, began.wall) ? head : undefined;
     const made = await findMade(log, stream, clock, closings, current);
     if (made) {
-      await release(log, stream, clock, made, newest.root);
+      await release(log, stream, clock, { ...made, closed: 1 }, newest.root);
       return { outcome: "repeated" };
     }
     // A damaged row does not tell the revision.
@@ -70,7 +70,7 @@ export async function deleteThread(
       // This late, its key may have been free again, so that no thread was closed.
       if (taken !== true || !isRecent(clock, began)) continue;
     }
-    const last = closing ?? { number: newest.highest, root: newest.root?.number ?? 0 };
+    const last = closing ?? { number: newest.highest, root: newest.root?.number ?? 0, closed: head?.closed };
     await release(log, stream, clock, last, newest.root);
     return { outcome: "deleted" };
   }
@@ -136,23 +136,23 @@ async function findMade(
 
 /**
  * Blanks all rows up to the last one and lets the backend delete them, and the roots up to its own. If the newest root
- * will be deleted soon, roots stay unchanged: their numbers may be reused when the amendment arrives.
+ * will be deleted soon, roots stay unchanged: their numbers may be reused when the amendment arrives. A closing row is released after
+ * all others: as long as one of them may be as it was, it keeps the thread deleted.
  */
 async function release(
   log: RecordLog,
   stream: string,
   clock: Clock,
-  last: { readonly number: number; readonly root: number },
+  last: { readonly number: number; readonly root: number; readonly closed?: 1 | undefined },
   newestRoot: LogRow | undefined,
 ): Promise<void> {
   const now = clock.wall();
   const expiresAt = now + DELETED_MS;
   const isRootKept = newestRoot !== undefined && outlivesLateRoots(newestRoot.expiresAt, now);
-  const amendments = [
-    ...(last.number >= FIRST_ROW
-      ? [{ from: FIRST_ROW, to: last.number + 1, blank: "all" as const, expiresAt }]
-      : []),
-    ...(isRootKept && last.root > 0 ? [{ from: 1, to: last.root + 1, expiresAt }] : []),
-  ];
+  const to = last.closed ? last.number : last.number + 1;
+  const amendments: Amendment[] = [];
+  if (to > FIRST_ROW) amendments.push({ from: FIRST_ROW, to, blank: "all", expiresAt: now + RELEASED_MS });
+  if (isRootKept && last.root > 0) amendments.push({ from: 1, to: last.root + 1, expiresAt });
   if (amendments.length > 0) await log.amend(stream, amendments);
+  if (last.closed) await log.amend(stream, [{ from: last.number, to: last.number + 1, expiresAt }]);
 }

@@ -17,10 +17,15 @@ const ROOT_LATE_MS = 14 * DAY;
 /** The time for which a root is kept after the other rows of its incarnation. */
 export const ROOT_EXPIRY_MS = 30 * DAY;
 /**
- * The time after which the keys of a deleted thread may be reused. The amendment that sets it may be late, and a root that was
- * planned just before the amendment arrives may be late, too. The remaining days are for clocks.
+ * The rows of a deleted thread expire after this time: later than any writer's cached state is used, and earlier than is promised for
+ * a thread that exists by any clock. So they never keep the promise of a row that exists, and no raise extends them.
  */
-export const DELETED_MS = 2 * ROOT_LATE_MS + 8 * DAY;
+export const RELEASED_MS = EXPIRY_MARGIN_MS - SOLID_MARGIN_MS;
+/**
+ * The same for its roots, which are promised for longer, and for its closing row. It must be more than twice {@link ROOT_LATE_MS}: the
+ * amendment may be late, and a root that was planned just before the amendment arrives may be late, too.
+ */
+export const DELETED_MS = RELEASED_MS + ROOT_EXPIRY_MS;
 /** The minimum reserve of a raised expiry, so that raises are rare. */
 export const RAISE_AHEAD_MS = DAY;
 
@@ -44,7 +49,13 @@ export function outlivesLateRoots(expiresAt: number | undefined, now: number): b
   return never(expiresAt) > now + ROOT_LATE_MS + SOLID_MARGIN_MS;
 }
 
-/** Whether a row was freed: only then does a row expire earlier than its head says. */
-export function isFreed({ expiresAt }: Pick<LogRow, "expiresAt">, head: Head): boolean {
-  return never(expiresAt) < never(expiryOf(head));
+/**
+ * Whether a row is kept as long as a head promises for all rows that its thread needs: the row itself, the one below, the root.
+ * Otherwise it was freed, and the thread was deleted. If a freed row is kept that long, the thread had expired before.
+ */
+export function keepsPromise(
+  { number, expiresAt }: Pick<LogRow, "number" | "expiresAt">,
+  { promisedUntil: keptUntil }: Pick<Head, "promisedUntil">,
+): boolean {
+  return never(expiresAt) >= never(expiryOf({ number, keptUntil }));
 }

@@ -25,7 +25,7 @@ import {
   expiryOf,
   FREED_MS,
   finite,
-  isFreed,
+  keepsPromise,
   never,
   outlivesLateRoots,
   RAISE_AHEAD_MS,
@@ -325,8 +325,7 @@ export class CommitWriter {
   async #begin(chain: Chain, now: number): Promise<Head> {
     const { end, root } = chain;
     const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
-    const openRoot = root && !isFreed(root, root.head) ? root.head : undefined;
-    const open = isNewest ? end : openRoot;
+    const open = isNewest ? end : openRootOf(chain);
     const at = Math.max(now, open?.at ?? 0);
     if (open && !open.closed) {
       if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
@@ -413,7 +412,10 @@ export class CommitWriter {
       {
         from: raised.root,
         to: raised.root + 1,
-        extend: { to: nullable(until + ROOT_EXPIRY_MS), atLeast: 0 },
+        extend: {
+          to: nullable(until + ROOT_EXPIRY_MS),
+          atLeast: never(base.promisedUntil) + ROOT_EXPIRY_MS,
+        },
       },
     ]);
     this.#startOverUnlessRecent(this.#began);
@@ -632,6 +634,12 @@ function rowsOf([, , ranges]: Upload): number[] {
 /** The row that closed a thread before its expiry: the operations of a deleted thread are remembered. */
 function deletedEnd({ end }: Chain, now: number): Head | undefined {
   return end?.closed && end.n > 0 && now < never(end.expiresAt) ? end : undefined;
+}
+
+/** The newest root, if the next row can be inserted on it: it was not freed, and no row was inserted on it. */
+function openRootOf({ root, highest }: Chain): Head | undefined {
+  if (!root || highest >= (root.head.base ?? 0)) return undefined;
+  return keepsPromise({ ...root.head, expiresAt: root.expiresAt }, root.head) ? root.head : undefined;
 }
 
 /** Inserts the row of a head. Returns the log's promise directly: another promise would cost each commit a microtask. */
