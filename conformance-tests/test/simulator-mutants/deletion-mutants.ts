@@ -2,24 +2,41 @@ import { type Mutant, off } from "./mutant.ts";
 
 /** Rules about the deletion of threads. */
 export const deletionMutants: readonly Mutant[] = [
-  off("a freed row is no end", "its scene", ["chain", "isEnd", "if (isFreed(row, head)) return false;", ""]),
+  off("a row is no end if the row below was freed", "its scene", [
+    "chain",
+    "isProvenBy",
+    "? keepsPromise(below, head) : undefined",
+    "? true : undefined",
+  ]),
+  off("a row is no end if its root was freed", "its scene", [
+    "chain",
+    "isEnd",
+    " || !keepsPromise(root, head)",
+    "",
+  ]),
   off("an end has its root, or the row below", "its scene", [
     "chain",
     "isEnd",
-    "if (root?.number !== head.root) return false;",
-    "if (root?.number !== head.root) return true;",
+    "if (root?.number !== head.root ||",
+    "if (root?.number !== head.root) return true;\n  if (",
   ]),
   off("an end that is known is no end once it is freed", "its scene", [
     "learn",
     "catchUp",
-    "if (newest && newestHead && isFreed(newest, newestHead)) return false;",
+    "if (!newest || !isProvenBy(newest, rows[1])) return false;",
     "",
   ]),
   off("nothing is built on a freed root", "its scene", [
     "write",
-    "#begin",
-    "root && !isFreed(root, root.head) ? root.head : undefined",
-    "root?.head",
+    "openRootOf",
+    "keepsPromise({ ...root.head, expiresAt: root.expiresAt }, root.head) ? root.head : undefined",
+    "root.head",
+  ]),
+  off("nothing is built on a root that has rows, of which none is an end", "its scene", [
+    "write",
+    "openRootOf",
+    "!root || highest >= (root.head.base ?? 0)",
+    "!root",
   ]),
   off(
     "a deletion closes the thread",

@@ -42,7 +42,7 @@ export const directedMutants: readonly Mutant[] = [
   off("a root is kept until a deletion and the next root have arrived", "its scene", [
     "expiry",
     "DELETED_MS",
-    "2 * ROOT_LATE_MS + 8 * DAY",
+    "RELEASED_MS + ROOT_EXPIRY_MS",
     "ROOT_LATE_MS + 2 * DAY",
   ]),
   off("a row names the token of the row below", "its scene", [

@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "a raise extends the root",
     ["slow", 5],
-    ["write", "#raise", "to: nullable(until + ROOT_EXPIRY_MS), atLeast: 0", "to: 0, atLeast: 0"],
+    ["write", "#raise", "to: nullable(until + ROOT_EXPIRY_MS),", "to: 0,"],
   ),
   off(
     "an expiry is promised after the rows are extended",

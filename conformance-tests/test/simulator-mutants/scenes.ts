@@ -290,7 +290,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commitEach(trimming, 120, { append: "u", settings: { maxMessages: 320 } });
   },
 
-  async "a freed row is no end"(run) {
+  async "a row is no end if the row below was freed"(run) {
     const [writer, reader] = run.clients;
     await run.commitEach(writer, 3, message);
     await run.delete(writer);
@@ -315,6 +315,20 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.read(reader);
   },
 
+  async "a row is no end if its root was freed"(run) {
+    const [crashing, deleting, reader] = run.clients;
+    await run.commitEach(deleting, 3, message);
+    await run.read(crashing);
+    const sent = run.direct(crashing, /insert/, { requestMs: 38 * DAY, crashes: true });
+    void run.commit(crashing, message);
+    await sent;
+    await run.delete(deleting);
+    await run.wait(37 * DAY);
+    run.deleteExpired(({ head }) => head?.base === undefined);
+    await run.wait(2 * DAY);
+    await run.read(reader);
+  },
+
   async "an end that is known is no end once it is freed"(run) {
     const [knowing, deleting] = run.clients;
     await run.commitEach(knowing, 3, message);
@@ -333,11 +347,26 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commit(writer, message);
   },
 
+  async "nothing is built on a root that has rows, of which none is an end"(run) {
+    const [writer, deleting] = run.clients;
+    const began = run.scheduler.now;
+    for (; run.scheduler.now < began + 60 * HOUR; await run.wait(HOUR / 2))
+      await run.commit(writer, expiring(HOUR));
+    // It dies before it releases the closing row, which is deleted by its own expiry, after the raise.
+    const sent = run.direct(deleting, /amend.*"expiresAt":\d+\}\]$/, { crashes: true });
+    void run.delete(deleting);
+    await sent;
+    await run.wait(began + 121.5 * HOUR - run.scheduler.now);
+    run.deleteExpired(({ head }) => head?.closed === 1);
+    await run.commit(writer, message);
+  },
+
   async "roots that go soon are left alone"(run) {
     const [writer, deleting, reader] = run.clients;
     await run.commit(writer, message);
     await run.delete(writer);
-    await run.wait(36 * DAY - HOUR);
+    const root = run.model.rows.get(1)?.row.expiresAt ?? 0;
+    await run.wait(root - run.scheduler.now - HOUR);
     const sent = run.direct(deleting, /amend/, { requestMs: 3 * DAY });
     void run.delete(deleting);
     await sent;

@@ -123,10 +123,10 @@ export function tooManyWriters(): StoreError {
 }
 
 /**
- * Whether the newest row of a stream is the end of a chain. A root is an end if no row was inserted on it yet. A freed
- * row is not an end: the row that closed its incarnation was deleted before it. A row is not an end either if the row that it was
- * inserted on was freed, or if that row is missing and the root was freed or is missing: it was inserted so late that its incarnation
- * was deleted, key by key. The stream then has no end.
+ * Whether the newest row of a stream is the end of a chain. A root is an end if no row was inserted on it yet, and if it was not freed.
+ * Another row needs a proof: the row that it was inserted on, or if that one is missing its root. If the proof was freed, the
+ * incarnation was deleted, and the row that closed it too. If both are missing, the row was inserted after that. The stream then has
+ * no end.
  *
  * @param below the row below it, if there is one.
  */
@@ -137,8 +137,7 @@ export async function isEnd(
   head: Head,
   below: LogRow | undefined,
 ): Promise<boolean> {
-  if (!keepsPromise(row, head)) return false;
-  if (row.number < FIRST_ROW) return true;
+  if (row.number < FIRST_ROW) return keepsPromise(row, head);
   const isProven = isProvenBy(head, below);
   if (isProven !== undefined) return isProven;
   const [root] = await log.read(stream, head.root + 1, 1, true);

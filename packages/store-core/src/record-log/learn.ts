@@ -12,7 +12,6 @@ import {
   type Run,
   runOf,
 } from "./chain.ts";
-import { keepsPromise } from "./expiry.ts";
 import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
@@ -58,10 +57,9 @@ export function catchUp(known: Chain, rows: readonly LogRow[]): boolean {
   const at = rows.findIndex(({ number }) => number === end?.number);
   if (!end || at < 0) return false;
   const heads = rows.slice(0, at + 1).map(({ number, head }) => decodeHead(number, head));
-  const [newest, newestHead] = [rows[0], heads[0]];
-  // A deletion may have freed them, and its closing row may be gone.
-  if (!newest || !newestHead || !keepsPromise(newest, newestHead) || !isProvenBy(newestHead, rows[1]))
-    return false;
+  const [newest] = heads;
+  // The thread may have been deleted, and the row that closed it too.
+  if (!newest || !isProvenBy(newest, rows[1])) return false;
   if (heads.at(-1)?.token !== end.token) return false;
   for (let index = 1; index < heads.length; index++) {
     const [head, below] = [heads[index - 1], heads[index]];

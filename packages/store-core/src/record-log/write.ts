@@ -289,7 +289,7 @@ export class CommitWriter {
   /**
    * Whether an attempt's row is part of the thread, regardless of the row that has its key now. The row above proves it,
    * by the token of the row that it was inserted on. If the row was freed since, a row that the thread needs proves it
-   * too: such a key is never freed. Undefined: there is no proof either way.
+   * too: such a key is never freed. A deleted thread needs none. Undefined: there is no proof either way.
    */
   async #isMade(chain: Chain, current: Head, { number, token }: Attempt): Promise<boolean | undefined> {
     if (number === current.number) return token === current.token;
@@ -299,7 +299,7 @@ export class CommitWriter {
     const heads = rows.map(decodeHeadIfSound).filter((head) => head?.incarnation === current.incarnation);
     const next = heads.find((head) => head?.number === number + 1);
     if (next) return next.predecessor === token;
-    if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;
+    if (current.closed || !(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;
     return heads.some((head) => head?.number === number && head.token === token);
   }
 
