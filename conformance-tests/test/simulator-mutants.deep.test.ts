@@ -23,7 +23,7 @@ type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "opti
 // Each runs in a process of its own.
 test.concurrent.each(allMutants)("the simulator fails a driver without: $rule", async (mutant) => {
   const found = await simulateMutant(mutant);
-  if (!found) throw new Error(`${mutant.catcher}: no run failed`);
+  if (!found) throw new Error(`${JSON.stringify(mutant.catcher)}: no run failed`);
   expect(found.rule).not.toBe("crash");
   // The simulator's own runs show that the unchanged driver passes; the deep plan shows it for the same seed.
   if (!found.options || process.env.SCROLLBACK_DEEP !== "1") return;
@@ -45,9 +45,10 @@ test("each rule is switched off once, and each scene belongs to a rule", () => {
 });
 
 async function simulateMutant({ rule, changes, catcher }: Mutant): Promise<Found | undefined> {
-  const run =
-    catcher === "its scene"
-      ? { MUTANT_SCENE: rule }
-      : { MUTANT_PROFILE: catcher[0], MUTANT_SEED: String(catcher[1]), MUTANT_STEPS: String(STEPS) };
-  return await runMutated(new URL("simulator-mutants/worker.ts", import.meta.url), changes, run);
+  const worker = new URL("simulator-mutants/worker.ts", import.meta.url);
+  if (catcher === "its scene") return await runMutated(worker, changes, { MUTANT_SCENE: rule });
+  if ("scope" in catcher) return await runMutated(worker, changes, { MUTANT_SCOPE: catcher.scope });
+  const [profile, seed] = catcher;
+  const run = { MUTANT_PROFILE: profile, MUTANT_SEED: String(seed), MUTANT_STEPS: String(STEPS) };
+  return await runMutated(worker, changes, run);
 }

@@ -10,22 +10,30 @@ export type Order =
 /** One stream of a record log in memory, whose requests take effect when the explorer says so. */
 export class Rows {
   readonly #rows = new Map<number, LogRow>();
+  #sorted: readonly LogRow[] | undefined;
 
   constructor(rows: Iterable<LogRow> = []) {
     for (const row of rows) this.#rows.set(row.number, row);
   }
 
   /** All rows, highest first. */
-  all(): LogRow[] {
-    return [...this.#rows.values()].sort((one, other) => other.number - one.number);
+  all(): readonly LogRow[] {
+    this.#sorted ??= [...this.#rows.values()].sort((one, other) => other.number - one.number);
+    return this.#sorted;
+  }
+
+  #set(row: LogRow): void {
+    this.#rows.set(row.number, row);
+    this.#sorted = undefined;
   }
 
   delete(numbers: readonly number[]): void {
     for (const number of numbers) this.#rows.delete(number);
+    this.#sorted = undefined;
   }
 
   /** The rows that the backend may delete. */
-  expired(now: number): LogRow[] {
+  expired(now: number): readonly LogRow[] {
     return this.all().filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt <= now);
   }
 
@@ -43,7 +51,7 @@ export class Rows {
     switch (order.verb) {
       case "insert": {
         const taken = this.#rows.get(order.row.number);
-        if (!taken) this.#rows.set(order.row.number, order.row);
+        if (!taken) this.#set(order.row);
         return taken ?? true;
       }
       case "read":
@@ -67,7 +75,7 @@ export class Rows {
       const before = row.expiresAt ?? Number.POSITIVE_INFINITY;
       const extended = extend && before >= extend.atLeast ? (extend.to ?? Number.POSITIVE_INFINITY) : 0;
       const after = expiresAt ?? Math.max(before, extended);
-      this.#rows.set(number, {
+      this.#set({
         ...row,
         texts: texts.map((text, index) => (isBlank(index) ? "" : text)),
         expiresAt: after === Number.POSITIVE_INFINITY ? undefined : after,

@@ -24,8 +24,8 @@ export interface Scope {
   readonly processes: readonly (readonly Call[])[];
   /** Each passes at once, at any moment, one after the other. */
   readonly jumps?: readonly number[];
-  /** Whether time passes only while no call is under way. */
-  readonly areJumpsQuiet?: boolean;
+  /** The processes whose calls must have ended before time passes. Default: none. */
+  readonly jumpsAfter?: readonly number[];
   readonly faults?: readonly FaultKind[];
   /** Default: 0. */
   readonly mostFaults?: number;

@@ -132,8 +132,10 @@ export class World {
     }
     const { jumps = [] } = this.#scope;
     const jump = jumps[this.#jumped];
-    const isQuiet = this.#processes.every(({ isBusy, isDead }) => isDead || !isBusy);
-    if (jump !== undefined && (isQuiet || !this.#scope.areJumpsQuiet)) {
+    const isDone = ({ isBusy, isDead }: Process) => isDead || !isBusy;
+    const { jumpsAfter = [] } = this.#scope;
+    const isJumpDue = jumpsAfter.every((index) => this.#processes.slice(index, index + 1).every(isDone));
+    if (jump !== undefined && isJumpDue) {
       add(
         () => `${jump / 86_400_000} days pass`,
         () => {
@@ -151,7 +153,7 @@ export class World {
         add(() => `the backend deletes ${numbers.map((number) => this.#short(number))}`, take, true);
       }
     }
-    return { steps, isQuiet };
+    return { steps, isQuiet: this.#processes.every(isDone) };
   }
 
   /** Called after a step, when nothing moves any more. */
@@ -479,19 +481,24 @@ export function settled(): Promise<void> {
   });
 }
 
+const subsets = new Map<string, readonly number[][]>();
+
 /** Every subset of few elements; of more, those that begin or end anywhere, and those without one element, or with only one. */
-function subsetsOf(all: readonly number[], mostFree = 6): number[][] {
-  if (all.length <= mostFree)
-    return Array.from({ length: 2 ** all.length }, (_, bits) =>
-      all.filter((_, index) => bits & (1 << index)),
-    );
-  const some = all.flatMap((one, index) => [
-    all.slice(0, index),
-    all.slice(index),
-    [one],
-    all.filter((n) => n !== one),
-  ]);
-  return [...new Map([all.slice(), ...some].map((subset) => [subset.join(), subset])).values()];
+function subsetsOf(all: readonly number[], mostFree = 6): readonly number[][] {
+  const key = `${mostFree} ${all}`;
+  const known = subsets.get(key);
+  if (known) return known;
+  const around = (one: number, index: number) => [
+    ...[all.slice(0, index), all.slice(index)],
+    ...[[one], all.filter((other) => other !== one)],
+  ];
+  const made =
+    all.length <= mostFree
+      ? Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, index) => bits & (1 << index)))
+      : [all.slice(), ...all.flatMap(around)];
+  const distinct = [...new Map(made.map((subset) => [subset.join(), subset])).values()];
+  subsets.set(key, distinct);
+  return distinct;
 }
 
 /** A hash of 53 bits. */

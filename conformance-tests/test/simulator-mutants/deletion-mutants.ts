@@ -74,6 +74,21 @@ export const deletionMutants: readonly Mutant[] = [
     ["deletions", 1],
     ["delete-thread", "release", "...(isRootKept && last.root > 0 ?", "...(false ?"],
   ),
+  off(
+    "a closing row is released after all others",
+    { scope: "a torn deletion, and the rows expire" },
+    ["delete-thread", "release", "last.closed ? last.number : last.number + 1", "last.number + 1"],
+  ),
+  off(
+    "rows of a deleted thread expire before what is promised for one that exists",
+    { scope: "a raise under way while the thread is deleted, and the rows expire" },
+    ["expiry", "RELEASED_MS", "EXPIRY_MARGIN_MS - SOLID_MARGIN_MS", "6 * DAY"],
+  ),
+  off(
+    "a raise extends no root that was freed",
+    { scope: "a raise beside a deletion, and the rows expire" },
+    ["write", "#raise", "atLeast: never(base.promisedUntil) + ROOT_EXPIRY_MS", "atLeast: 0"],
+  ),
   off("roots that go soon are left alone", "its scene", [
     "delete-thread",
     "release",

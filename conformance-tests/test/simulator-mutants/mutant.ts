@@ -1,8 +1,11 @@
 import type { ProfileName } from "../../src/simulator/index.ts";
 import type { SourceChange } from "../fixtures/source-mutants/mutate.ts";
 
-/** The run that detects a mutant: a random one, or the scene in scenes.ts with the rule's name. */
-export type Catcher = readonly [profile: ProfileName, seed: number] | "its scene";
+/**
+ * What detects a mutant: a random run, the scene in scenes.ts with the rule's name, or the exploration of a scope in
+ * ../explorer/scopes.ts.
+ */
+export type Catcher = readonly [profile: ProfileName, seed: number] | "its scene" | { readonly scope: string };
 
 /** A rule of the record log that is switched off. */
 export interface Mutant {

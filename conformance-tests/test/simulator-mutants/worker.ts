@@ -1,12 +1,25 @@
 import { DirectedRun } from "../../src/simulator/directed-run.ts";
 import { type ProfileName, SimulationFailure, simulate } from "../../src/simulator/index.ts";
+import { explore } from "../explorer/explore.ts";
+import { smallScopes } from "../explorer/scopes.ts";
 import { scenes } from "./scenes.ts";
 
 // Simulates the driver of a process, which mutated-source.ts has changed, and sends the problem that it found.
 
-const { MUTANT_SCENE, MUTANT_PROFILE, MUTANT_SEED, MUTANT_STEPS } = process.env;
-const found = MUTANT_SCENE === undefined ? await drawRuns() : await follow(MUTANT_SCENE);
-process.send?.({ found });
+const { MUTANT_SCENE, MUTANT_SCOPE, MUTANT_PROFILE, MUTANT_SEED, MUTANT_STEPS } = process.env;
+process.send?.({ found: await find() });
+
+async function find() {
+  if (MUTANT_SCENE !== undefined) return await follow(MUTANT_SCENE);
+  return MUTANT_SCOPE === undefined ? await drawRuns() : await exploreScope(MUTANT_SCOPE);
+}
+
+async function exploreScope(name: string) {
+  const scope = smallScopes.find((one) => one.name === name);
+  if (!scope) throw new RangeError(`there is no scope "${name}"`);
+  const { found } = await explore(scope);
+  return found && { rule: "explored", message: found.message };
+}
 
 async function drawRuns() {
   const { failures } = await simulate({
