@@ -25,6 +25,8 @@ export interface BackendOptions {
   readonly returnsWinner: boolean;
   /** Whether a read of heads leaves out the texts. */
   readonly omitsTexts: boolean;
+  /** The share of amendments that reach only some of their rows, because their client dies. Default: none. */
+  readonly halfAmendments?: number;
   /** How far the backend's clock is ahead of the simulated time, in milliseconds. */
   readonly skew: number;
   /** Whether the first request to an unknown stream creates it. Default: it fails the run. */
@@ -205,6 +207,8 @@ export class SimulatedBackend {
     const number = amendments[0]?.from ?? 0;
     const sent = this.#scheduler.now;
     const isOfRoots = amendments.some(({ from }) => from < FIRST_ROW);
+    const { halfAmendments = 0 } = this.#options;
+    const { incarnation } = client;
     return this.#network.send<void>(client, { isWrite: true, isOfRoots, number, words }, (reply) => {
       const changes = amendments.flatMap((amendment) =>
         rows.numbersWithin(amendment.from, amendment.to).map((row) => ({ row, amendment })),
@@ -223,6 +227,10 @@ export class SimulatedBackend {
         .map(({ change }) => change);
       const cut = this.#random.below(changes.length + 1);
       amend(shuffled.slice(0, cut));
+      if (halfAmendments > 0 && this.#network.strikes("half amendments", halfAmendments)) {
+        if (client.incarnation === incarnation) this.#network.crash(client);
+        return;
+      }
       this.#scheduler.at(this.#scheduler.now + this.#random.next() * 2 * SECOND, () => {
         amend(shuffled.slice(cut));
         reply();

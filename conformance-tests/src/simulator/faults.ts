@@ -22,6 +22,8 @@ export const faults = [
   "torn reads",
   /** Amendments are made row by row, in any order, some later than others. */
   "torn amendments",
+  /** An amendment reaches some of its rows. Then its client dies, and the other rows stay as they are. */
+  "half amendments",
   /** Clocks differ. */
   "wrong clocks",
   /** Clocks are set while they run. */

@@ -19,8 +19,9 @@ const ROOT_LATE_MS = 14 * DAY;
 export interface NetworkOptions {
   readonly faultFactor: number;
   readonly delayFactor: number;
-  /** The share of writes that take days. */
+  /** The share of writes that take days, and the most days that they take. Default: 13. */
   readonly daysUnderWay: number;
+  readonly mostDaysUnderWay?: number;
   readonly without: ReadonlySet<Fault>;
 }
 
@@ -73,7 +74,7 @@ export class Network {
 
   send<T>(client: SimulatedClient, request: SimulatedRequest, effect: Effect<T>): Promise<T> {
     const scheduler = this.#scheduler;
-    const { faultFactor: factor, daysUnderWay } = this.#options;
+    const { faultFactor: factor, daysUnderWay, mostDaysUnderWay = 13 } = this.#options;
     const { number } = request;
     const words = scheduler.trace && request.words();
     scheduler.step("sent", client.index, number, words);
@@ -102,7 +103,7 @@ export class Network {
 
       if (this.strikes("crashes", 0.004 * factor)) {
         if (this.#random.chance(0.5)) happens(scheduler.now + this.#delay(), nothing);
-        return this.#crash(client);
+        return this.crash(client);
       }
       const isDisturbed = () => {
         for (const call of client.calls) call.isDisturbed = true;
@@ -115,13 +116,13 @@ export class Network {
       }
       let arrives = leaves + this.#delay();
       const isUnderWayForDays = request.isWrite && this.strikes("days under way", daysUnderWay);
-      if (isUnderWayForDays) arrives += (1 + this.#random.next() * 12) * DAY;
+      if (isUnderWayForDays) arrives += (1 + this.#random.next() * (mostDaysUnderWay - 1)) * DAY;
       if (request.isOfRoots) arrives = Math.min(arrives, scheduler.now + ROOT_LATE_MS);
       if (isUnderWayForDays) {
         isDisturbed();
         if (this.#random.chance(0.5)) {
           happens(arrives, nothing);
-          return this.#crash(client);
+          return this.crash(client);
         }
       }
       if (arrives - leaves > 5 * SECOND) isDisturbed();
@@ -151,7 +152,7 @@ export class Network {
     });
   }
 
-  #crash(client: SimulatedClient): void {
+  crash(client: SimulatedClient): void {
     client.crash();
     this.onCrash(client);
   }

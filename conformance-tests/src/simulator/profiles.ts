@@ -18,6 +18,7 @@ import { LARGEST_SKEW } from "./thread-model.ts";
  * - `busy`: clients commit without pauses, so dozens of commits are made during one commit; few messages are kept.
  * - `cold`: hundreds of messages are kept, drops are deep, and clients often have no cached state.
  * - `deletions`: threads are deleted, sometimes by several clients at once; silences end about when their rows expire.
+ * - `endings`: the same, with writes that take weeks, deletions that stay half done, and expiries that are raised weeks ahead.
  * - `hostile`: rows of one thread are damaged; another thread must not be affected.
  */
 export const profileNames = [
@@ -33,6 +34,7 @@ export const profileNames = [
   "busy",
   "cold",
   "deletions",
+  "endings",
   "hostile",
 ] as const;
 export type ProfileName = (typeof profileNames)[number];
@@ -48,6 +50,9 @@ export interface Profile {
   readonly delayFactor: number;
   /** The share of writes that take days. */
   readonly daysUnderWay: number;
+  readonly mostDaysUnderWay: number;
+  /** The share of torn amendments that stay half done, because their client dies. */
+  readonly halfAmendments: number;
   readonly largestSkew: number;
   readonly maxRowBytes: number;
   readonly returnsWinner: boolean;
@@ -123,6 +128,14 @@ const silentTtls = [
   [20 * HOUR, 2 * DAY],
   [7 * DAY, 30 * DAY, undefined],
 ] as const;
+const endingTtls = [
+  [undefined],
+  [35 * DAY],
+  [18 * DAY, 35 * DAY],
+  [HOUR, 90 * DAY],
+  [2 * DAY, 7 * DAY, 90 * DAY],
+  [35 * DAY, undefined],
+] as const;
 const busyTtls = [[undefined], [undefined], [7 * DAY], [2 * SECOND, undefined], [3 * SECOND]] as const;
 /** The weight of each profile. */
 const weights: readonly (readonly [ProfileName, number])[] = [
@@ -137,6 +150,7 @@ const weights: readonly (readonly [ProfileName, number])[] = [
   ["busy", 2],
   ["cold", 1],
   ["deletions", 4],
+  ["endings", 4],
   ["hostile", 1],
 ];
 
@@ -153,11 +167,13 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
   const isSilent = name === "silences";
   const isBusy = name === "busy";
   const isCold = name === "cold";
-  const isDeleting = name === "deletions";
+  const isEnding = name === "endings";
+  const isDeleting = name === "deletions" || isEnding;
   const ttlsOf: Partial<Record<ProfileName, readonly Profile["ttls"][]>> = {
     ...{ slow: slowTtls, wild: wildTtls, brief: briefTtls, silences: silentTtls, busy: busyTtls },
     cold: [[undefined]],
     deletions: [[undefined], [undefined], ...mixedTtls, ...silentTtls, ...briefTtls],
+    endings: endingTtls,
   };
   const ttls = one(ttlsOf[name] ?? mixedTtls);
   const isLong = random.chance(0.1) || isBusy || isCold;
@@ -169,6 +185,8 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     faultFactor: isQuiet ? 0 : name === "calm" ? 0.1 : 1,
     delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
     daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : isDeleting ? one([0, 0.01, 0.05]) : 0,
+    mostDaysUnderWay: isEnding ? one([13, 45, 45]) : 13,
+    halfAmendments: isEnding ? one([0.05, 0.5]) : 0,
     largestSkew: isQuiet || random.chance(0.25) ? 0 : LARGEST_SKEW,
     // A head takes up to 16 KiB of a row. The space for texts is small, so that small commits are cut.
     maxRowBytes: isLarge || isBusy ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,

@@ -79,7 +79,8 @@ class Simulation {
     const { seed, isTraced = false } = options;
     this.#options = options;
     this.#profile = profileOf(seed, options.profile);
-    const { acts, clients, largestSkew, faultFactor, delayFactor, daysUnderWay } = this.#profile;
+    const { acts, clients, largestSkew, faultFactor, delayFactor } = this.#profile;
+    const { daysUnderWay, mostDaysUnderWay } = this.#profile;
     const without = new Set(options.without);
     this.#actsLeft = options.acts ?? acts;
     this.#scheduler = new Scheduler(START, isTraced);
@@ -87,7 +88,7 @@ class Simulation {
     this.#abortRandom = new Random(`aborts ${seed}`);
     const skew = () => (without.has("wrong clocks") ? 0 : (this.#random.next() * 2 - 1) * largestSkew);
     this.#network = new Network(this.#scheduler, new Random(`network ${seed}`), this.#counters, {
-      ...{ faultFactor, delayFactor, daysUnderWay, without },
+      ...{ faultFactor, delayFactor, daysUnderWay, mostDaysUnderWay, without },
     });
     this.#network.isFaulty = faultFactor > 0;
     const backendSkew = skew();
