@@ -1,6 +1,8 @@
+import { hashOf } from "./choices.ts";
+import { Drivers } from "./drivers.ts";
 import { isLinearizable } from "./history.ts";
 import type { Scope } from "./scope.ts";
-import { hashOf, settled, Violation, World } from "./world.ts";
+import { settled, Violation, World } from "./world.ts";
 
 /** The result of an exploration. */
 export interface Explored {
@@ -29,10 +31,11 @@ interface Choice {
  */
 export async function explore(scope: Scope, mostExecutions = Number.POSITIVE_INFINITY): Promise<Explored> {
   const prepared = await World.prepare(scope);
+  const drivers = new Drivers();
   const choices: Choice[] = [];
   const seen = new Set<string>();
   for (let executions = 1; ; executions++) {
-    const found = await execute(scope, prepared, choices, seen);
+    const found = await execute(new World(scope, drivers, prepared), scope, choices, seen);
     if (found) return { executions, states: seen.size, isComplete: false, found };
     for (let last = choices.at(-1); last && ++last.taken >= last.count; last = choices.at(-1)) choices.pop();
     const isComplete = choices.length === 0;
@@ -43,12 +46,11 @@ export async function explore(scope: Scope, mostExecutions = Number.POSITIVE_INF
 
 /** Follows the choices, and then always takes the first step, up to a state that was seen before. */
 async function execute(
+  world: World,
   scope: Scope,
-  prepared: World,
   choices: Choice[],
   seen: Set<string>,
 ): Promise<Explored["found"]> {
-  const world = new World(scope, prepared);
   const names: string[] = [];
   try {
     world.begin();

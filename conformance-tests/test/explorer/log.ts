@@ -5,7 +5,7 @@ export type Order =
   | { readonly verb: "insert"; readonly row: LogRow }
   | { readonly verb: "read"; readonly below: number; readonly limit: number }
   | { readonly verb: "amend"; readonly amendments: readonly Amendment[] }
-  | { readonly verb: "streams" };
+  | { readonly verb: "streams"; readonly stream: string };
 
 /** One stream of a record log in memory, whose requests take effect when the explorer says so. */
 export class Rows {
@@ -59,7 +59,7 @@ export class Rows {
           .filter(({ number }) => number < order.below)
           .slice(0, order.limit);
       case "streams":
-        return { streams: this.all().some(({ number }) => number < 2 ** 40) ? ["thread"] : [] };
+        return { streams: this.all().some(({ number }) => number < 2 ** 40) ? [order.stream] : [] };
       case "amend":
         for (const amendment of order.amendments) this.#amend(amendment, only);
         return undefined;

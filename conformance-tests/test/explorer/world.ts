@@ -1,18 +1,13 @@
-import {
-  type Amendment,
-  type CommitRequest,
-  type LogRow,
-  type RecordLog,
-  RecordLogDriver,
-  StoreError,
-} from "@scrollback/store-core";
-import type { Call, Event, Result } from "./history.ts";
+// Exceeds 300 lines because the steps of an execution, their faults and its key share one state.
+import { type RecordLogDriver, StoreError } from "@scrollback/store-core";
+import { hashOf, subsetsOf } from "./choices.ts";
+import { Drivers, type Surroundings } from "./drivers.ts";
+import type { Call, Event } from "./history.ts";
 import { type Order, Rows } from "./log.ts";
+import { makeCall } from "./make-call.ts";
 import type { FaultKind, Scope } from "./scope.ts";
+import { START, Words } from "./words.ts";
 
-const START = 1_800_000_000_000;
-const STREAM = "thread";
-const RECORD = "1u0000000000000";
 /** More than any call needs. */
 const MOST_REQUESTS = 60;
 
@@ -54,12 +49,12 @@ export class World {
   readonly rows: Rows;
   now: number;
   readonly #scope: Scope;
+  readonly #drivers: Drivers;
+  readonly #stream: string;
   readonly #processes: Process[] = [];
   readonly #pending: Pending[] = [];
-  readonly #names: Map<string, string>;
-  readonly #prefix: string;
+  readonly #words: Words;
   readonly #eventsBefore: number;
-  readonly #described = new WeakMap<LogRow, string>();
   #jumped = 0;
   #faults = 0;
   #moment = 0;
@@ -69,12 +64,13 @@ export class World {
   #hasJustDeleted = false;
   failure: unknown;
 
-  constructor(scope: Scope, from?: World) {
+  constructor(scope: Scope, drivers: Drivers, from?: World) {
     this.#scope = scope;
+    this.#drivers = drivers;
+    this.#stream = drivers.newStream();
     this.rows = new Rows(from?.rows.all());
     this.now = from?.now ?? START;
-    this.#names = new Map(from?.#names);
-    this.#prefix = from ? "" : "before ";
+    this.#words = new Words(from?.#words);
     this.#moment = from?.#moment ?? 0;
     this.#operations = from?.#operations ?? 0;
     this.events.push(...(from?.events ?? []));
@@ -83,7 +79,7 @@ export class World {
 
   /** Runs the part before the exploration. */
   static async prepare(scope: Scope): Promise<World> {
-    const world = new World(scope);
+    const world = new World(scope, new Drivers());
     const process = world.#begin([]);
     for (const step of scope.before) {
       if (typeof step !== "number") await world.#runAlone(process, step);
@@ -150,7 +146,7 @@ export class World {
           this.rows.delete(numbers);
           this.#deletions += 1;
         };
-        add(() => `the backend deletes ${numbers.map((number) => this.#short(number))}`, take, true);
+        add(() => `the backend deletes ${numbers.map((number) => this.#words.number(number))}`, take, true);
       }
     }
     return { steps, isQuiet: this.#processes.every(isDone) };
@@ -169,48 +165,24 @@ export class World {
 
   /** Equal for two executions whose futures are the same. */
   key(): string {
-    const rows = this.rows.all().map((row) => this.#describe(row));
-    const processes = this.#processes.map(({ learned, isDead, calls }) => [
-      isDead ? "" : learned,
-      isDead,
-      calls.length,
-    ]);
+    const rows = this.rows.all().map((row) => this.#words.row(row));
+    const processes = this.#processes.map(({ learned, isDead, calls }) => [!isDead && learned, calls.length]);
     const pending = this.#pending.map((one) => this.#nameOf(one)).sort();
-    const events = this.events.map(({ begin, end, beginWall, endWall, result }) => [
-      ...[begin, end, beginWall, endWall, result],
-    ]);
+    const events = this.events.map((event) => this.#words.named(JSON.stringify(event)));
     const own = [this.now, this.#jumped, this.#faults, this.#deletions, this.#hasJustDeleted];
-    return JSON.stringify([
-      rows,
-      processes,
-      pending,
-      events.map((one) => this.#named(JSON.stringify(one))),
-      own,
-    ]);
+    return JSON.stringify([rows, processes, pending, events, own]);
   }
 
   #begin(calls: readonly Call[]): Process {
     const index = this.#processes.length;
     const skew = this.#scope.skews?.[index] ?? 0;
-    const clock = {
+    const surroundings: Surroundings = {
       wall: () => this.now + skew,
       monotonic: () => this.now,
-      sleep: async () => undefined,
+      send: (order) => this.#send(process, order),
+      stream: this.#stream,
     };
-    const send = <T>(order: Order): Promise<T> => this.#send(process, order) as Promise<T>;
-    const log: RecordLog = {
-      capabilities: {
-        ...{ backend: "explored", sharing: "network", maxRowBytes: 65_536 },
-        roundTrips: { commit: 1, read: 1 },
-      },
-      insert: (_, row) => send({ verb: "insert", row }),
-      read: (_, below, limit) => send({ verb: "read", below, limit }),
-      amend: (_, amendments) => send({ verb: "amend", amendments }),
-      streams: () => send({ verb: "streams" }),
-      close: async () => undefined,
-      classifyError: () => undefined,
-    };
-    const driver = new RecordLogDriver(log, { clock });
+    const driver = this.#drivers.driverOf(index, surroundings);
     const process: Process = { index, driver, calls, learned: "", sent: 0, isBusy: false, isDead: false };
     this.#processes.push(process);
     return process;
@@ -223,9 +195,7 @@ export class World {
       this.failure ??= new Violation("the calls never end");
     if (order.verb === "insert") {
       process.sent += 1;
-      const { t } = JSON.parse(order.row.head) as { t: string };
-      // The name of its process's first, second … row, so that two executions can be compared.
-      this.#names.set(t, `${this.#prefix}${process.index}#${process.sent}`);
+      this.#words.nameRow(order.row, process.index, process.sent);
     }
     return new Promise((resolve, reject) => {
       this.#pending.push({ order, process, resolve, reject });
@@ -262,7 +232,10 @@ export class World {
     const present = call.kind === "delete" ? this.#textRows() : [];
     for (let isNew = true; !process.isDead; isNew = false) {
       try {
-        const result = await this.#make(process, event, operation, isNew);
+        const result = await makeCall(event, {
+          ...{ driver: process.driver, threadId: this.#stream, operationId: operation },
+          ...{ isNewOperation: isNew, now: this.now },
+        });
         if (process.isDead) return;
         Object.assign(event, { end: this.#moment++, endWall: this.now, result });
         if (result.kind === "deleted") this.#checkBlank(present);
@@ -276,45 +249,6 @@ export class World {
       process.isBusy = false;
       return;
     }
-  }
-
-  async #make(
-    { driver }: Process,
-    { call, expected }: Event,
-    operationId: string,
-    isNewOperation: boolean,
-  ): Promise<Result> {
-    const target = { threadId: STREAM, signal: undefined };
-    if (call.kind === "read") {
-      const view = await driver.read({
-        ...{
-          ...target,
-          limit: Number.POSITIVE_INFINITY,
-          before: undefined,
-          after: undefined,
-          metadata: true,
-        },
-      });
-      return {
-        kind: "seen",
-        revision: view.revision,
-        texts: view.entries.map(({ record }) => (record === "" ? "(missing)" : record.slice(RECORD.length))),
-      };
-    }
-    if (call.kind === "delete") {
-      await driver.delete({ ...target, operationId, expectedRevision: undefined });
-      return { kind: "deleted" };
-    }
-    const { append = "", drop = 0, maxMessages, ttlMs } = call;
-    const request: CommitRequest = {
-      ...{ ...target, operationId, digest: `of ${operationId}`, isNewOperation, newIncarnation: "" },
-      ...{ drop, metadata: undefined, maxMessages, trimming: "exact", ttlMs },
-      append: [...append].map((letter) => RECORD + letter),
-      expectedRevision: expected,
-      ...{ createdAt: this.now, updatedAt: this.now },
-    };
-    const { outcome, revision } = await driver.commit(request);
-    return { kind: outcome.endsWith("-conflict") ? "conflict" : "committed", revision };
   }
 
   /** The rows with messages. */
@@ -374,7 +308,7 @@ export class World {
             this.rows.apply(order, only);
             this.#crash(process);
           },
-          () => `crash, after it reached ${only.map((number) => this.#short(number))}`,
+          () => `crash, after it reached ${only.map((number) => this.#words.number(number))}`,
         );
       }
     }
@@ -392,16 +326,23 @@ export class World {
     this.#remove(pending);
     const value = reply ? reply.value : fault === "lost request" ? undefined : this.rows.apply(order);
     if (!process) return;
-    process.learned = hashOf(`${process.learned} ${order.verb}: ${fault ?? this.#told(value)} ${this.now}`);
+    process.learned = hashOf(
+      `${process.learned} ${order.verb}: ${fault ?? this.#words.ofReply(value)} ${this.now}`,
+    );
     if (fault) pending.reject(new ConnectionLost());
     else pending.resolve(value);
+  }
+
+  #nameOf({ order, process, reply }: Pending): string {
+    const who = process ? `process ${process.index}` : "a request under way";
+    return `${who}: ${reply ? "reply to " : ""}${this.#words.ofOrder(order)}`;
   }
 
   #remove(pending: Pending): void {
     this.#pending.splice(this.#pending.indexOf(pending), 1);
   }
 
-  #deletable(): number[][] {
+  #deletable(): readonly number[][] {
     const numbers = this.rows.expired(this.now).map(({ number }) => number);
     return subsetsOf(numbers, this.#scope.mostFree).filter(({ length }) => length > 0);
   }
@@ -422,56 +363,6 @@ export class World {
       for (const pending of [...this.#pending]) this.#settle(pending);
     }
   }
-
-  #told(value: unknown): string {
-    if (Array.isArray(value)) return value.map((part) => this.#told(part)).join();
-    return isRow(value) ? this.#describe(value) : JSON.stringify(value);
-  }
-
-  #nameOf({ order, process, reply }: Pending): string {
-    const who = process ? `process ${process.index}` : "a request under way";
-    return `${who}: ${reply ? "reply to " : ""}${this.#words(order)}`;
-  }
-
-  #words(order: Order): string {
-    if (order.verb === "insert") return `insert ${this.#describe(order.row)}`;
-    if (order.verb === "read") return `read ${order.limit} below ${this.#short(order.below)}`;
-    return order.verb === "amend" ? `amend ${order.amendments.map((one) => this.#change(one))}` : order.verb;
-  }
-
-  #change({ from, to, blank, expiresAt, extend }: Amendment): string {
-    const rows = to === from + 1 ? this.#short(from) : `${this.#short(from)}-${this.#short(to - 1)}`;
-    const until = expiresAt && ` expires ${this.#time(expiresAt)}`;
-    const later =
-      extend && ` at least ${this.#time(extend.atLeast)} to ${this.#time(extend.to ?? undefined)}`;
-    return `${rows}${blank ? ` blank ${JSON.stringify(blank)}` : ""}${until ?? ""}${later ?? ""}`;
-  }
-
-  #describe(row: LogRow): string {
-    const known = this.#described.get(row);
-    if (known !== undefined) return known;
-    const { number, head, texts, expiresAt } = row;
-    const shown = texts.map((text) => text.slice(RECORD.length) || "-").join("");
-    const words = this.#named(`${this.#short(number)} [${shown}] until ${this.#time(expiresAt)} ${head}`);
-    this.#described.set(row, words);
-    return words;
-  }
-
-  #short(number: number): string {
-    return number < 2 ** 40 ? `root ${number}` : number > 2 ** 53 ? "end" : `${number - START * 2_048}`;
-  }
-
-  #time(time: number | undefined): string {
-    return time === undefined ? "never" : `day ${Math.round((time - START) / 864) / 100_000}`;
-  }
-
-  #named(text: string): string {
-    return text.replace(/[\w-]{16}/g, (token) => this.#names.get(token) ?? token);
-  }
-}
-
-function isRow(value: unknown): value is LogRow {
-  return typeof value === "object" && value !== null && "head" in value;
 }
 
 /** Resolves when no code is running any more: a tick that a microtask requests comes after all microtasks. */
@@ -479,37 +370,4 @@ export function settled(): Promise<void> {
   return new Promise((resolve) => {
     void Promise.resolve().then(() => process.nextTick(resolve));
   });
-}
-
-const subsets = new Map<string, readonly number[][]>();
-
-/** Every subset of few elements; of more, those that begin or end anywhere, and those without one element, or with only one. */
-function subsetsOf(all: readonly number[], mostFree = 6): readonly number[][] {
-  const key = `${mostFree} ${all}`;
-  const known = subsets.get(key);
-  if (known) return known;
-  const around = (one: number, index: number) => [
-    ...[all.slice(0, index), all.slice(index)],
-    ...[[one], all.filter((other) => other !== one)],
-  ];
-  const made =
-    all.length <= mostFree
-      ? Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, index) => bits & (1 << index)))
-      : [all.slice(), ...all.flatMap(around)];
-  const distinct = [...new Map(made.map((subset) => [subset.join(), subset])).values()];
-  subsets.set(key, distinct);
-  return distinct;
-}
-
-/** A hash of 53 bits. */
-export function hashOf(text: string): string {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57];
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    a = Math.imul(a ^ code, 2_654_435_761);
-    b = Math.imul(b ^ code, 1_597_334_677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
-  return `${(b >>> 0).toString(36)}.${(a >>> 0).toString(36)}`;
 }

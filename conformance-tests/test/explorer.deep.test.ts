@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { explore } from "./explorer/explore.ts";
+import { families } from "./explorer/scopes.ts";
+
+/** Most scopes end before. The others are explored as far. */
+const MOST_EXECUTIONS = 20_000;
+const TIMEOUT_MS = 3_600_000;
+
+test.each(Object.entries(families))(
+  "the record log keeps its promises in: %s",
+  { timeout: TIMEOUT_MS },
+  async (family, scopes) => {
+    let [complete, executions] = [0, 0];
+    for (const scope of scopes) {
+      const explored = await explore(scope, MOST_EXECUTIONS);
+      expect(explored.found, scope.name).toBeUndefined();
+      executions += explored.executions;
+      complete += explored.isComplete ? 1 : 0;
+    }
+    console.log(`${family}: ${executions} executions, ${complete} of ${scopes.length} scopes to the end`);
+  },
+);
