@@ -146,6 +146,7 @@ export const navigation: readonly Group[] = [
       ["11 Leaves of directories", "decisions/0011-a-leaf-is-announced-before-it-is-written"],
       ["12 Directories and their members", "decisions/0012-a-directory-outlives-its-members"],
       ["13 Test plans", "decisions/0013-tests-run-from-the-sources-in-three-plans"],
+      ["14 Freed rows", "decisions/0014-a-freed-row-keeps-no-promise"],
     ],
   },
   {

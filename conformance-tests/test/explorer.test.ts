@@ -11,7 +11,11 @@ test.each(smallScopes)("every order of $name keeps the promises", async (scope) 
 
 describe("calls took effect one after the other", () => {
   const DAY = 86_400_000;
-  const append = (letter: string): Call => ({ kind: "commit", append: letter });
+  const append = (letter: string, ttlMs?: number): Call => ({
+    kind: "commit",
+    append: letter,
+    ...(ttlMs && { ttlMs }),
+  });
   const seen = (revision: string | null, ...texts: string[]) => ({ kind: "seen", revision, texts }) as const;
   /** A call from one position to another, which are also its times. */
   const event = (call: Call, [begin, end]: readonly [number, number], result?: Event["result"]): Event => {
@@ -55,7 +59,7 @@ describe("calls took effect one after the other", () => {
   });
 
   test("unless a thread is read after its expiry, or not read before", () => {
-    const expiring = event({ ...append("a"), ttlMs: DAY }, [0, 1], committed("i.1"));
+    const expiring = event(append("a", DAY), [0, 1], committed("i.1"));
     const read = (at: number, view: Event["result"], skew = 0) =>
       isLinearizable([expiring, event({ kind: "read" }, [at, at + 1], view)], skew);
     expect(read(DAY - 2, seen(null))).toBe(false);

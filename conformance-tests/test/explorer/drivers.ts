@@ -9,12 +9,17 @@ export interface Surroundings {
   readonly stream: string;
 }
 
+interface Slot {
+  readonly driver: RecordLogDriver;
+  surroundings: Surroundings;
+}
+
 /**
  * The drivers of all executions, one for each process: a new one for each execution would take half of the time. Each
  * execution has a stream of its own, of which a driver knows nothing before.
  */
 export class Drivers {
-  readonly #all: { readonly driver: RecordLogDriver; surroundings: Surroundings }[] = [];
+  readonly #all: Slot[] = [];
   #streams = 0;
 
   newStream(): string {
@@ -47,7 +52,7 @@ export class Drivers {
       monotonic: () => created.surroundings.monotonic(),
       sleep: async () => undefined,
     };
-    const created = { driver: new RecordLogDriver(log, { clock }), surroundings };
+    const created: Slot = { driver: new RecordLogDriver(log, { clock }), surroundings };
     this.#all[process] = created;
     return created.driver;
   }

@@ -15,7 +15,7 @@ export class Words {
   readonly #described = new WeakMap<LogRow, string>();
 
   constructor(from?: Words) {
-    this.#names = new Map(from?.#names);
+    this.#names = new Map(from ? from.#names : []);
     this.#prefix = from ? "" : "before ";
   }
 

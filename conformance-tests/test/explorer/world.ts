@@ -70,9 +70,9 @@ export class World {
     this.#stream = drivers.newStream();
     this.rows = new Rows(from?.rows.all());
     this.now = from?.now ?? START;
-    this.#words = new Words(from?.#words);
-    this.#moment = from?.#moment ?? 0;
-    this.#operations = from?.#operations ?? 0;
+    this.#words = new Words(from ? from.#words : undefined);
+    this.#moment = from ? from.#moment : 0;
+    this.#operations = from ? from.#operations : 0;
     this.events.push(...(from?.events ?? []));
     this.#eventsBefore = this.events.length;
   }

@@ -74,21 +74,23 @@ export const deletionMutants: readonly Mutant[] = [
     ["deletions", 1],
     ["delete-thread", "release", "...(isRootKept && last.root > 0 ?", "...(false ?"],
   ),
-  off(
-    "a closing row is released after all others",
-    { scope: "a torn deletion, and the rows expire" },
-    ["delete-thread", "release", "last.closed ? last.number : last.number + 1", "last.number + 1"],
-  ),
+  off("a closing row is released after all others", { scope: "a torn deletion, and the rows expire" }, [
+    "delete-thread",
+    "release",
+    "last.closed ? last.number : last.number + 1",
+    "last.number + 1",
+  ]),
   off(
     "rows of a deleted thread expire before what is promised for one that exists",
     { scope: "a raise under way while the thread is deleted, and the rows expire" },
     ["expiry", "RELEASED_MS", "EXPIRY_MARGIN_MS - SOLID_MARGIN_MS", "6 * DAY"],
   ),
-  off(
-    "a raise extends no root that was freed",
-    { scope: "a raise beside a deletion, and the rows expire" },
-    ["write", "#raise", "atLeast: never(base.promisedUntil) + ROOT_EXPIRY_MS", "atLeast: 0"],
-  ),
+  off("a raise extends no root that was freed", { scope: "a raise beside a deletion, and the rows expire" }, [
+    "write",
+    "#raise",
+    "atLeast: never(base.promisedUntil) + ROOT_EXPIRY_MS",
+    "atLeast: 0",
+  ]),
   off("roots that go soon are left alone", "its scene", [
     "delete-thread",
     "release",
@@ -116,6 +118,11 @@ export const deletionMutants: readonly Mutant[] = [
       "const rows = await this.#log.read(this.#stream, number + 2, 1, true);",
       "const rows = [];",
     ],
+  ),
+  off(
+    "a deleted thread needs no row",
+    ["deletions", 29],
+    ["write", "#isMade", "if (current.closed || !(await", "if (!(await"],
   ),
   off(
     "what a late insert was part of counts once it has ended",

@@ -5,7 +5,10 @@ import type { SourceChange } from "../fixtures/source-mutants/mutate.ts";
  * What detects a mutant: a random run, the scene in scenes.ts with the rule's name, or the exploration of a scope in
  * ../explorer/scopes.ts.
  */
-export type Catcher = readonly [profile: ProfileName, seed: number] | "its scene" | { readonly scope: string };
+export type Catcher =
+  | readonly [profile: ProfileName, seed: number]
+  | "its scene"
+  | { readonly scope: string };
 
 /** A rule of the record log that is switched off. */
 export interface Mutant {
