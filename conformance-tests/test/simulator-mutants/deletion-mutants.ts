@@ -68,11 +68,11 @@ export const deletionMutants: readonly Mutant[] = [
       "if (false)",
     ],
   ),
-  off("a deletion blanks", ["deletions", 1], ["delete-thread", "release", 'blank: "all" as const, ', ""]),
+  off("a deletion blanks", ["deletions", 1], ["delete-thread", "release", 'blank: "all", ', ""]),
   off(
     "a deletion frees the roots",
     ["deletions", 1],
-    ["delete-thread", "release", "...(isRootKept && last.root > 0 ?", "...(false ?"],
+    ["delete-thread", "release", "if (isRootKept && last.root > 0)", "if (false)"],
   ),
   off("a closing row is released after all others", { scope: "a torn deletion, and the rows expire" }, [
     "delete-thread",

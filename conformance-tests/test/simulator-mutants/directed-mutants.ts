@@ -18,8 +18,8 @@ export const directedMutants: readonly Mutant[] = [
   off("only rows that were promised are extended", "its scene", [
     "write",
     "#raise",
-    "atLeast: never(base.promisedUntil)",
-    "atLeast: 0",
+    "atLeast: never(base.promisedUntil) } },",
+    "atLeast: 0 } },",
   ]),
   off("rows are kept as long as those of before", "its scene", [
     "write",
@@ -78,7 +78,7 @@ export const directedMutants: readonly Mutant[] = [
   off("a row that is needed is part of the thread", "its scene", [
     "write",
     "#isMade",
-    "if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;",
+    "if (current.closed || !(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;",
     "return undefined;",
   ]),
   off("freed keys are kept for 48 h", "its scene", ["expiry", "FREED_MS", "48 * HOUR", "0"]),
