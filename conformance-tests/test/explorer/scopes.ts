@@ -99,7 +99,8 @@ function each(make: (thread: string, before: Scope["before"]) => readonly Scope[
   return Object.entries(threads).flatMap(([thread, before]) => make(thread, before));
 }
 
-const twoCalls = calls.flatMap((first) => writes.map((second) => [first, second]));
+const fewWrites = writes.filter((call) => call.kind !== "commit" || call.maxMessages === undefined);
+const twoCalls = fewWrites.flatMap((first) => fewWrites.map((second) => [first, second]));
 
 /** By family: larger scopes, for the deep plan. */
 export const families: Readonly<Record<string, readonly Scope[]>> = {
