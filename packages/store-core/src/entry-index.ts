@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { invalid } from "./arguments.ts";
 
 /**
@@ -165,6 +166,23 @@ function escaped(text: string): string {
   );
 }
 
+/**
+ * The place of an entry as 87 ASCII characters, for the key of a database that limits its keys: two SHA-256 in Base64url, of the index
+ * and the key, and of the id. Those of one key begin with its {@link keyDigest} and a dot.
+ */
+export function placeDigest(place: EntryPlace): string {
+  return `${keyDigest(place)}.${digestOf(place.id)}`;
+}
+
+/** The beginning of the {@link placeDigest} of each entry of a key. */
+export function keyDigest({ index, key }: Pick<EntryPlace, "index" | "key">): string {
+  return digestOf(`${escaped(index)}\x01${escaped(key)}`);
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
 /** Whether an entry has expired. */
 export function isExpiredEntry({ expiresAt }: Pick<EntryFields, "expiresAt">, now: number): boolean {
   return expiresAt != null && expiresAt <= now;
@@ -181,12 +199,20 @@ const NAMES_CURSOR = "after.";
 
 /**
  * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
+ *
+ * @param isMore whether there may be further names. Default: if there are more than `limit`.
  */
-export function indexListingOf(found: readonly string[], limit: number): IndexListing {
+export function indexListingOf(
+  found: readonly string[],
+  limit: number,
+  isMore = found.length > limit,
+): IndexListing {
   const names = found.slice(0, limit);
   const last = names.at(-1);
-  const isMore = found.length > limit && last !== undefined;
-  return { names, ...(isMore && { cursor: NAMES_CURSOR + Buffer.from(last).toString("base64url") }) };
+  return {
+    names,
+    ...(isMore && last !== undefined && { cursor: NAMES_CURSOR + Buffer.from(last).toString("base64url") }),
+  };
 }
 
 /**

@@ -34,8 +34,12 @@ export function keysFrom(stream: string, from: number, to: number): { $gte: stri
 /** Sorts after every possible rest of a name of 1,024 bytes. */
 const LAST_NAME = "\u{10ffff}".repeat(257);
 
-/** The filter for the roots of streams whose names begin with `prefix` and come after `after`, in byte order. */
-export function rootsIn({ prefix, after }: StreamsRequest): { $gte?: string; $gt?: string; $lt: string } {
+/** The filter for names that begin with `prefix` and come after `after`, in byte order. */
+export function namesIn({ prefix, after }: Pick<StreamsRequest, "prefix" | "after">): {
+  $gte?: string;
+  $gt?: string;
+  $lt: string;
+} {
   return { ...(after === undefined ? { $gte: prefix } : { $gt: after }), $lt: prefix + LAST_NAME };
 }
 

@@ -25,5 +25,6 @@ export function createMongoStores<M = ChatMessage>(
   options: MongoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { collection, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new MongoRecordLog(collection)), storeOptions);
+  const log = new MongoRecordLog(collection);
+  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
 }

@@ -12,8 +12,9 @@ import {
   type StreamsRequest,
   streamPageOf,
 } from "@scrollback/store-core";
-import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
-import { keysFrom, type RowDocument, rootsIn, toDate, toDocument, toRow } from "./document.ts";
+import type { AnyBulkWriteOperation, Collection, CollectionOptions, UpdateFilter } from "mongodb";
+import { keysFrom, namesIn, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
+import { createEntryIndexes, type EntryDocument, MongoEntries } from "./entries.ts";
 import { classifyError, foundNoServer, isDuplicateKey } from "./errors.ts";
 import type { MongoCollection } from "./options.ts";
 import { createIndexes } from "./setup.ts";
@@ -26,6 +27,9 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
+/** The collection of the index beside a log. */
+export const entriesName = (collectionName: string) => `${collectionName}.entries`;
+
 /** More texts than any row has. */
 const MAX_TEXTS = 2 ** 31 - 1;
 
@@ -35,8 +39,10 @@ type Update = AnyBulkWriteOperation<RowDocument>;
 export class MongoRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
+  readonly index: MongoEntries;
   readonly #collection: MongoCollection;
   readonly #rows: Collection<RowDocument>;
+  readonly #entries: Collection<EntryDocument>;
   readonly #calls = new PendingCalls();
   #connection: Promise<unknown> | undefined;
 
@@ -44,12 +50,15 @@ export class MongoRecordLog implements RecordLog {
     this.#collection = collection;
     const { client, database, collectionName } = collection;
     this.target = { collection: collectionName, namespace: database };
-    this.#rows = client.db(database).collection<RowDocument>(collectionName, {
+    const options: CollectionOptions = {
       writeConcern: { w: "majority", ...client.writeConcern },
       // A write must not depend on data that a failover can roll back.
       readConcern: client.readConcern ?? { level: "majority" },
       raw: false,
-    });
+    };
+    this.#rows = client.db(database).collection<RowDocument>(collectionName, options);
+    this.#entries = client.db(database).collection<EntryDocument>(entriesName(collectionName), options);
+    this.index = new MongoEntries({ entries: this.#entries, send: (request) => this.#send(request) });
   }
 
   async insert(stream: string, row: LogRow): Promise<boolean> {
@@ -87,7 +96,7 @@ export class MongoRecordLog implements RecordLog {
     const options = { limit: size, batchSize: size, projection: { _id: 0, root: 1 } } as const;
     const found = await this.#send((rows) =>
       rows
-        .find({ root: rootsIn(request) }, options)
+        .find({ root: namesIn(request) }, options)
         .sort({ root: 1 })
         .toArray(),
     );
@@ -100,6 +109,7 @@ export class MongoRecordLog implements RecordLog {
 
   async setup(): Promise<void> {
     await this.#send(createIndexes);
+    await this.#send(() => createEntryIndexes(this.#entries));
   }
 
   async close(): Promise<void> {

@@ -15,5 +15,6 @@ export function openLog(namespace: Namespace): MongoRecordLog {
 
 /** A driver on a namespace. Imported by child processes. */
 export function connect(data: unknown): RecordLogDriver {
-  return new RecordLogDriver(openLog(data as Namespace));
+  const log = openLog(data as Namespace);
+  return new RecordLogDriver(log, { index: log.index });
 }

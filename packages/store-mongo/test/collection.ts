@@ -3,24 +3,30 @@ import type { TcpProxy } from "@scrollback/conformance";
 import { FIRST_ROW } from "@scrollback/store-core";
 import { type Collection, MongoClient } from "mongodb";
 import { keysFrom, type RowDocument } from "../src/document.ts";
+import type { EntryDocument } from "../src/entries.ts";
+import { entriesName } from "../src/mongo-log.ts";
 import type { Namespace } from "./client.ts";
 
 /** An unused collection, and a separate client to inspect it. */
 export interface TestCollection extends Namespace, AsyncDisposable {
   readonly rows: Collection<RowDocument>;
+  readonly entries: Collection<EntryDocument>;
 }
 
 export function makeCollection(url: string): TestCollection {
   const client = new MongoClient(url);
   const [database, collectionName] = ["scrollback_suite", `suite-${randomUUID()}`];
   const rows = client.db(database).collection<RowDocument>(collectionName);
+  const entries = client.db(database).collection<EntryDocument>(entriesName(collectionName));
   return {
     url,
     database,
     collectionName,
     rows,
+    entries,
     async [Symbol.asyncDispose]() {
       await rows.drop();
+      await entries.drop();
       await client.close();
     },
   };

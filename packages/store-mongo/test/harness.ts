@@ -12,7 +12,7 @@ export function mongoHarnesses(starting: Promise<SharedServer>): () => Promise<H
   return async () => {
     const { product, version, url } = await starting;
     const collection = makeCollection(url);
-    const { database, collectionName, rows } = collection;
+    const { database, collectionName, rows, entries } = collection;
     const namespace: Namespace = { url, database, collectionName };
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
@@ -29,6 +29,7 @@ export function mongoHarnesses(starting: Promise<SharedServer>): () => Promise<H
       async replaceTexts(stream, number, texts) {
         await rows.updateOne({ _id: keyOf(stream, number) }, { $set: { texts: [...texts] } });
       },
+      dumpIndex: async (index) => JSON.stringify(await entries.find({ index }).toArray()),
       faults: { connect: () => openLog(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await proxy.close();

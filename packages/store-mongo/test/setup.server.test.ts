@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -22,6 +23,7 @@ function optionsOf({ url, database, collectionName }: TestCollection) {
 }
 
 const rootIndex = { key: { root: 1 }, name: "scrollback_roots", sparse: true };
+const entryIndex = { key: { index: 1, sort: 1 }, name: "scrollback_entries" };
 const expiryIndex = { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
 
 describe("setup", () => {
@@ -33,6 +35,20 @@ describe("setup", () => {
     const indexes = await collection.rows.indexes();
     expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry", "scrollback_roots"]);
     expect(indexes.slice(1)).toMatchObject([expiryIndex, rootIndex]);
+    const ofEntries = await collection.entries.indexes();
+    expect(ofEntries.slice(1)).toMatchObject([expiryIndex, entryIndex]);
+  });
+
+  test("lets entries have any names of 1,024 bytes", async () => {
+    const collection = await ownCollection();
+    await using stores = createMongoStores(optionsOf(collection));
+    await stores.setup();
+    // Random, so that the server cannot compress them.
+    const name = () => randomBytes(768).toString("base64url");
+    const index = stores.index(name());
+    const places = Array.from({ length: 3 }, (_, order) => ({ key: name(), id: name(), version: 0, order }));
+    for (const { key, id, ...content } of places) await index.insert({ key, id }, { ...content, value: 1 });
+    expect((await index.list()).entries).toMatchObject(places);
   });
 
   test("can run concurrently in several processes and with their first writes", async () => {
