@@ -257,4 +257,18 @@ describe("requests on a pool", () => {
     await expect(late).rejects.toSatisfy((error) => StoreError.is(error, "CLOSED"));
     expect(pool.sent.has("b")).toBe(false);
   });
+
+  test("that must not be repeated are sent at most once, after as many lost connections as others", async () => {
+    const lose: Step = { does: "lose", afterMs: 0 };
+    const sendOnce = async (connects: readonly Step[], replies: readonly Step[]) => {
+      const pool = new ScriptedPool(connects, replies);
+      const reply = new PooledCalls(pool)
+        .runOnce((connection) => pool.request("insert", connection))
+        .catch((error: Error) => error.message);
+      await vi.advanceTimersByTimeAsync(8_000);
+      return [await reply, pool.sent.get("insert")?.count ?? 0];
+    };
+    expect(await sendOnce([atOnce], [lose, atOnce])).toEqual(["lost", 1]);
+    expect(await sendOnce([lose, atOnce], [atOnce])).toEqual([1, 1]);
+  });
 });

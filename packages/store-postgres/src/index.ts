@@ -11,8 +11,8 @@ import { PostgresRecordLog } from "./postgres-log.ts";
 export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
 
 /**
- * Creates stores in a table of a PostgreSQL database. Connects at the first call of a store. `setup()` creates a missing table.
- * PostgreSQL does not delete expired rows: if you use `ttlMs`, regularly run the DELETE statement of the package's
+ * Creates stores in two tables of a PostgreSQL database. Connects at the first call of a store. `setup()` creates missing tables.
+ * PostgreSQL does not delete expired rows: if you use `ttlMs`, regularly run the DELETE statements of the package's
  * documentation.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
@@ -26,5 +26,6 @@ export function createPostgresStores<M = ChatMessage>(
   options: PostgresStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { table, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new PostgresRecordLog(table)), storeOptions);
+  const log = new PostgresRecordLog(table);
+  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
 }

@@ -48,8 +48,8 @@ export interface PostgresTable extends UsedClient<PostgresClient> {
 
 const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] or postgresql://…";
 
-/** An identifier has at most 63 bytes, and the names of the indexes are longer than the table's name. */
-const MAX_NAME_BYTES = 56;
+/** An identifier has at most 63 bytes, and the names of the indexes are longer than the table's name: up to `_entries_expiry`. */
+const MAX_NAME_BYTES = 48;
 
 const isName: Check = (value) =>
   typeof value === "string" &&

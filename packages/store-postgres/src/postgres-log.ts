@@ -16,10 +16,11 @@ import {
 import { Client, type QueryArrayConfig } from "pg";
 import { planAmend } from "./amend.ts";
 import { connectionsOf, isInTransaction, kindOf } from "./connections.ts";
+import { PostgresEntries } from "./entries.ts";
 import { classifyError, isStatementLost, OpenTransactionError, withoutValues } from "./errors.ts";
 import { isPool, type PostgresClient, type PostgresTable } from "./options.ts";
 import { fromText, type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
-import { createTable, qualified } from "./setup.ts";
+import { createTable, entriesName, qualified, tablesOf } from "./setup.ts";
 import { type Statement, type Statements, statementsOn } from "./statements.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
@@ -36,6 +37,7 @@ const MAX_LIMIT = 2 ** 31 - 1;
 export class PostgresRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
+  readonly index: PostgresEntries;
   readonly #table: PostgresTable;
   readonly #statements: Statements;
   readonly #server: string | undefined;
@@ -50,6 +52,10 @@ export class PostgresRecordLog implements RecordLog {
     // A pool reports the loss of its idle connections.
     ignoreErrors(client);
     this.#statements = statementsOn(qualified(schema, tableName));
+    this.index = new PostgresEntries(qualified(schema, entriesName(tableName)), {
+      send: (statement, values) => this.#send(statement, values),
+      sendOnce: (statement, values) => this.#send(statement, values, true),
+    });
     const { host, port, database } = locationOf(client);
     this.#server = host === "" ? undefined : hostAndPort(host, port);
     this.target = {
@@ -91,11 +97,11 @@ export class PostgresRecordLog implements RecordLog {
 
   async setup(): Promise<void> {
     const { schema, tableName } = this.#table;
-    await createTable(
-      async (text, values) => (await this.#query({ text, ...(values && { values }) })).rows,
-      schema,
-      tableName,
-    );
+    for (const table of tablesOf(schema, tableName))
+      await createTable(
+        async (text, values) => (await this.#query({ text, ...(values && { values }) })).rows,
+        table,
+      );
   }
 
   close(): Promise<void> {
@@ -106,33 +112,39 @@ export class PostgresRecordLog implements RecordLog {
     return classifyError(error, this.#server, kindOf(this.#table));
   }
 
-  /** Sends a statement in one round trip. It is prepared if possible, because planning takes as long as a small insert. */
-  async #send({ text, name }: Statement, values: unknown[]): Promise<Reply> {
-    if (!this.#prepares) return await this.#query({ text, values });
+  /**
+   * Sends a statement in one round trip. It is prepared if possible, because planning takes as long as a small insert.
+   *
+   * @param once whether it must not be repeated after a lost connection.
+   */
+  async #send({ text, name }: Statement, values: unknown[], once = false): Promise<Reply> {
+    if (!this.#prepares) return await this.#query({ text, values }, once);
     try {
-      return await this.#query({ text, name, values });
+      return await this.#query({ text, name, values }, once);
     } catch (error) {
       // Nothing was executed.
       if (!isStatementLost(error)) throw error;
       this.#prepares = false;
-      return await this.#query({ text, values });
+      return await this.#query({ text, values }, once);
     }
   }
 
-  async #query(query: { text: string; name?: string; values?: unknown[] }): Promise<Reply> {
+  async #query(query: { text: string; name?: string; values?: unknown[] }, once = false): Promise<Reply> {
     const config: QueryArrayConfig = { ...query, rowMode: "array" };
+    const request = async (connection: Client) => {
+      const reply = await connection.query<unknown[]>(config);
+      if (isInTransaction(connection)) throw new OpenTransactionError();
+      return reply;
+    };
     try {
-      return await this.#calls.run(async (connection) => {
-        const reply = await connection.query<unknown[]>(config);
-        if (isInTransaction(connection)) throw new OpenTransactionError();
-        return reply;
-      });
+      return await (once ? this.#calls.runOnce(request) : this.#calls.run(request));
     } catch (error) {
       throw withoutValues(error);
     }
   }
 }
 
+/** The server's answer to a statement. */
 interface Reply {
   readonly rows: readonly (readonly unknown[])[];
   readonly rowCount: number | null;

@@ -102,7 +102,8 @@ WITH RECURSIVE found AS (
 SELECT stream FROM found WHERE left(stream, length($1)) = $1 ORDER BY place`.trim();
 }
 
-function statement(text: string): Statement {
+/** The statement of a text. */
+export function statement(text: string): Statement {
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
   return { text, name: `scrollback_${digest}` };
 }

@@ -1,6 +1,8 @@
 import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
+import { toText } from "../src/row.ts";
 import { type Namespace, openLog } from "./client.ts";
+import { watchedLog } from "./queries.ts";
 import { makeTable } from "./table.ts";
 
 /** Returns a function that creates harnesses on a server, each with its own table. */
@@ -15,9 +17,17 @@ export function postgresHarnesses(starting: Promise<SharedServer>): () => Promis
     return recordLogHarness({
       server: { product, version },
       connect: () => openLog(namespace),
+      connectCounted() {
+        const { log, sent } = watchedLog(namespace);
+        return { log, requestCount: () => sent.length };
+      },
       childProcess: { module, data: namespace },
       rows: table.rows,
       replaceTexts: table.replaceTexts,
+      async dumpIndex(index) {
+        const text = `SELECT * FROM ${table.entries} WHERE name = $1`;
+        return JSON.stringify((await table.pool.query(text, [toText(index)])).rows);
+      },
       faults: { connect: () => openLog(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await proxy.close();

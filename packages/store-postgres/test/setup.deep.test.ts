@@ -1,12 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { startServer } from "@scrollback/conformance/servers";
 import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
 import { Client, type Pool } from "pg";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
-import { qualified, sweepStatement, tableDefinition } from "../src/setup.ts";
+import { entriesDefinition, entriesName, qualified, sweepStatement, tableDefinition } from "../src/setup.ts";
 import { openLog } from "./client.ts";
 import { user, users } from "./messages.ts";
+import { type SentQuery, watchedLog } from "./queries.ts";
 import { rejection } from "./rejection.ts";
 import { makeTable, newTableName, type TestTable } from "./table.ts";
 
@@ -36,22 +38,56 @@ async function newUser(pool: Pool, grants: (user: string) => string): Promise<st
 const optionsOf = ({ url, tableName }: TestTable) => ({ url, tableName });
 
 describe("setup", () => {
-  test("creates the table and its indexes, and can run twice", async () => {
+  test("creates the tables and their indexes, and can run twice", async () => {
     const table = await ownTable(() => "");
     await using stores = createPostgresStores(optionsOf(table));
     await stores.setup();
     await stores.setup();
     const { rows } = await table.pool.query(
-      "SELECT indexname FROM pg_indexes WHERE tablename = $1 ORDER BY indexname",
-      [table.tableName],
+      "SELECT indexname FROM pg_indexes WHERE tablename IN ($1, $2) ORDER BY indexname",
+      [table.tableName, entriesName(table.tableName)],
     );
     expect(rows.map(({ indexname }) => indexname.slice(table.tableName.length))).toEqual([
+      "_entries_expiry",
+      "_entries_order",
+      "_entries_pkey",
       "_expiry",
       "_pkey",
       "_roots",
     ]);
     await stores.open("a").addMessages(users(3));
     expect(await stores.open("a").listMessages()).toEqual(users(3));
+  });
+
+  test("lets entries have any names of 1,024 bytes, and lists them by the index", async () => {
+    const table = await ownTable();
+    await using stores = createPostgresStores(optionsOf(table));
+    // Random, so that the server cannot compress them.
+    const name = () => randomBytes(768).toString("base64url");
+    const [list, key] = [name(), name()];
+    const index = stores.index(list);
+    const ids = Array.from({ length: 3 }, name).sort();
+    for (const id of ids) await index.insert({ key, id }, { version: 0, order: 1, value: 1 });
+    expect((await index.list()).entries.map(({ id }) => id)).toEqual(ids);
+    expect((await index.list({ direction: "down" })).entries.map(({ id }) => id)).toEqual(ids.toReversed());
+    for (let number = 0; number < 3; number++)
+      await index.insert({ key: `${number}`, id: "1" }, { version: 0, order: number, value: 1 });
+    await table.pool.query(
+      `INSERT INTO ${table.entries} SELECT 'p' || n, 'other' || n % 50, 'k', 'i', lpad(to_hex(n), 16, '0') || 'k' || chr(1) || 'i', 0, '', NULL FROM generate_series(1, 5000) AS n`,
+    );
+    await table.pool.query(`ANALYZE ${table.entries}`);
+    const sent: SentQuery[] = [];
+    const { log } = watchedLog(table, sent);
+    onTestFinished(() => log.close());
+    for (const direction of ["up", "down"] as const)
+      await log.index.listEntries({ index: "other7", direction, limit: 30, after: "1", signal: undefined });
+    await log.index.listIndexes({ prefix: "other", limit: 30, cursor: undefined, signal: undefined });
+    for (const { text, values } of sent) {
+      const { rows } = await table.pool.query({ text: `EXPLAIN ${text}`, values: values ?? [] });
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).toMatch(/_entries_order/);
+      expect(plan).not.toMatch(/Seq Scan/);
+    }
   });
 
   test("fails on a read-only server, also where the table exists", async () => {
@@ -85,9 +121,10 @@ describe("setup", () => {
     expect(error.message).toContain("setup()");
   });
 
-  test("needs no right to create if the table exists, and the stores need three privileges", async () => {
+  test("needs no right to create if the table exists, and the stores need only the documented privileges", async () => {
     const table = await ownTable();
-    const grant = (name: string) => `GRANT SELECT, INSERT, UPDATE ON ${table.quoted} TO ${name}`;
+    const grant = (name: string) =>
+      `GRANT SELECT, INSERT, UPDATE ON ${table.quoted}, ${table.entries} TO ${name}; GRANT DELETE ON ${table.entries} TO ${name}`;
     const url = await newUser(table.pool, grant);
     await using stores = createPostgresStores({
       url,
@@ -105,11 +142,25 @@ describe("setup", () => {
   test.each(["SELECT", "INSERT", "UPDATE"])("fails if the privilege %s is missing", async (missing) => {
     const table = await ownTable();
     const granted = ["SELECT", "INSERT", "UPDATE"].filter((one) => one !== missing).join(", ");
-    const url = await newUser(table.pool, (name) => `GRANT ${granted} ON ${table.quoted} TO ${name}`);
+    const url = await newUser(
+      table.pool,
+      (name) => `GRANT ALL ON ${table.entries} TO ${name}; GRANT ${granted} ON ${table.quoted} TO ${name}`,
+    );
     await using stores = createPostgresStores({ url, tableName: table.tableName });
     const error = await rejection(stores.setup());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error.message).toContain("privileges");
+  });
+
+  test("fails if the privilege DELETE on the table of entries is missing", async () => {
+    const table = await ownTable();
+    const url = await newUser(
+      table.pool,
+      (name) => `GRANT SELECT, INSERT, UPDATE ON ${table.quoted}, ${table.entries} TO ${name}`,
+    );
+    await using stores = createPostgresStores({ url, tableName: table.tableName });
+    const error = await rejection(stores.setup());
+    expect(error.message).toContain(`DELETE on the table ${table.entries}`);
   });
 
   test("the documented privileges are enough for three users, each for its own work", async () => {
@@ -138,6 +189,12 @@ describe("setup", () => {
     const store = apps.open("a");
     for (let number = 0; number < 70; number++) await store.addMessages([user("Hello")]);
     await store.clear();
+    const index = apps.index("list");
+    const place = { key: "a", id: "1" };
+    await index.insert(place, { version: 0, order: 0, value: 1, expiresAt: 1 });
+    await index.insert(place, { version: 0, order: 0, value: 1 });
+    await index.update(place, { version: 1, order: 0, value: 2 });
+    expect(await index.remove(place)).toBe(true);
     const clientOf = async (index: number) => {
       const client = new Client(urls[index]);
       await client.connect();
@@ -150,6 +207,7 @@ describe("setup", () => {
     for (const sql of [`DELETE FROM ${table}`, `TRUNCATE ${table}`, `ALTER TABLE ${table} ADD x int`])
       await expect(asApp.query(sql)).rejects.toMatchObject(denied);
     await asSweeper.query(sweepStatement(schema, "scrollback_messages"));
+    await asSweeper.query(sweepStatement(schema, entriesName("scrollback_messages")));
     await expect(asSweeper.query(`SELECT content FROM ${table}`)).rejects.toMatchObject(denied);
     await expect(asSweeper.query(`UPDATE ${table} SET content = ''`)).rejects.toMatchObject(denied);
   });
@@ -255,8 +313,10 @@ function partitioned(name: string): string {
   return definition.replace(/\bchats(_\d)?\b/g, (_, part = "") => `"${name}${part}"`);
 }
 
-test("the documentation has the table and the statement that deletes", () => {
+test("the documentation has the tables and the statements that delete", () => {
   expect(page).toContain(tableDefinition(undefined, "scrollback_messages"));
+  expect(page).toContain(entriesDefinition(undefined, "scrollback_messages"));
+  expect(page).toContain(sweepStatement(undefined, entriesName("scrollback_messages")));
   expect(page).toContain(sweepStatement(undefined, "scrollback_messages"));
 });
 

@@ -45,8 +45,8 @@ const listenedTo = new WeakSet<EventEmitter>();
  *
  * - A request settles within 8 seconds: it fails with a `TimeoutError` 4 seconds after it was sent if the reply is not complete, and
  *   also if the pool gives no connection in time. It fails with `CLOSED` as soon as the driver closes. It may take effect nevertheless.
- * - After a lost connection it is repeated on another one, at most 3 times, after a pause. So it must be repeatable, as every verb of
- *   a record log is.
+ * - After a lost connection it is repeated on another one, at most 3 times, after a pause, unless it is sent by {@link runOnce}. So it
+ *   must be repeatable, as every verb of a record log is.
  * - A connection is reused only after a reply. Without one, a late reply could be taken for that of the next request.
  * - The loss of an idle connection does not end the process. The next request finds it.
  */
@@ -62,13 +62,28 @@ export class PooledCalls<Connection extends EventEmitter> {
 
   /** Sends one request. Throws what it throws, a `TimeoutError`, or a `StoreError` `CLOSED`. */
   run<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#run(request, () => true);
+  }
+
+  /** Like {@link run}, but never sends the request twice. */
+  runOnce<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
+    let isSent = false;
+    const send = (connection: Connection) => {
+      isSent = true;
+      return request(connection);
+    };
+    return this.#run(send, () => !isSent);
+  }
+
+  #run<T>(request: (connection: Connection) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
     const deadline = performance.now() + CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
     const send = async () => {
       for (let attempt = 0; ; attempt++) {
         try {
           return await this.#attempt(request, deadline);
         } catch (error) {
-          if (attempt >= LOST_CONNECTIONS || this.#pool.verdictOn(error) !== "lost") throw error;
+          const isLost = this.#pool.verdictOn(error) === "lost";
+          if (attempt >= LOST_CONNECTIONS || !isLost || !mayRepeat()) throw error;
         }
         await pause(attempt, this.#calls.signal);
       }
