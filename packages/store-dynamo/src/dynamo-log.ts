@@ -1,7 +1,6 @@
 import {
   BatchExecuteStatementCommand,
   type BatchStatementRequest,
-  ConditionalCheckFailedException,
   type DynamoDBClient,
   PutItemCommand,
   QueryCommand,
@@ -20,11 +19,19 @@ import {
 } from "@scrollback/store-core";
 import { RowChange, statementOf, type Update } from "./amend.ts";
 import { endpointOf } from "./endpoint.ts";
-import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "./errors.ts";
+import { DynamoEntries } from "./entries.ts";
+import {
+  classifyError,
+  errorOfStatement,
+  isRefusal,
+  isThrottled,
+  refusalOf,
+  withoutRequest,
+} from "./errors.ts";
 import { type Item, keyOf, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
 import type { DynamoConnection } from "./options.ts";
 import { type QueryRoots, ROOT_INDEX, type Root, streamPage } from "./roots.ts";
-import { setUpTable } from "./setup.ts";
+import { entriesName, setUpTable, tablesOf } from "./setup.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
   backend: "dynamodb",
@@ -50,6 +57,7 @@ const UPDATE_ATTEMPTS = 24;
 export class DynamoRecordLog implements RecordLog {
   readonly capabilities: RecordLogCapabilities = capabilities;
   readonly target: DriverTarget;
+  readonly index: DynamoEntries;
   readonly #client: DynamoDBClient;
   readonly #tableName: string;
   readonly #owned: boolean;
@@ -62,6 +70,11 @@ export class DynamoRecordLog implements RecordLog {
     this.#tableName = tableName;
     this.target = { collection: tableName };
     this.#owned = owned;
+    this.index = new DynamoEntries({
+      client,
+      tableName: entriesName(tableName),
+      send: (request) => this.#send(request),
+    });
   }
 
   async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
@@ -115,7 +128,7 @@ export class DynamoRecordLog implements RecordLog {
   };
 
   async setup(): Promise<void> {
-    await this.#send(() => setUpTable(this.#client, this.#tableName));
+    for (const table of tablesOf(this.#tableName)) await this.#send(() => setUpTable(this.#client, table));
   }
 
   async close(): Promise<void> {
@@ -257,16 +270,5 @@ function* batchesOf(
     });
     if (due.length === 0) return;
     for (let at = 0; at < due.length; at += UPDATES_A_BATCH) yield due.slice(at, at + UPDATES_A_BATCH);
-  }
-}
-
-/** Returns why a conditional write was rejected, or undefined if it was done. */
-async function refusalOf(write: Promise<unknown>): Promise<ConditionalCheckFailedException | undefined> {
-  try {
-    await write;
-    return undefined;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return error;
-    throw error;
   }
 }

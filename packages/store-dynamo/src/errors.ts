@@ -1,4 +1,4 @@
-import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
+import { type BatchStatementError, ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { type ErrorClassification, errorTable } from "@scrollback/store-core";
 import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY } from "./item.ts";
 import { ROOT_INDEX } from "./roots.ts";
@@ -61,6 +61,12 @@ export const otherTable = {
   code: "UNSUPPORTED",
   message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); use another table`,
 } as const satisfies ErrorClassification;
+/** The table of entries, whose local index cannot be added later. */
+export const otherEntries = {
+  code: "UNSUPPORTED",
+  message:
+    "dynamodb: the table of entries has other keys than the stores need, or no local index; create it from the definition in the package's documentation",
+} as const satisfies ErrorClassification;
 
 const noIndex: ErrorClassification = {
   code: "UNSUPPORTED",
@@ -101,6 +107,19 @@ export function errorOfStatement({ Code, Message }: BatchStatementError): Error 
   const isName = throttling.has(code) || Object.hasOwn(errorsByName, code);
   const name = isName ? code : `${code.replace(/Error$/, "")}Exception`;
   return Object.assign(new Error(Message ?? code), { name });
+}
+
+/** Returns why a conditional write was rejected, or undefined if it was done. */
+export async function refusalOf(
+  write: Promise<unknown>,
+): Promise<ConditionalCheckFailedException | undefined> {
+  try {
+    await write;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return error;
+    throw error;
+  }
 }
 
 /** Whether the condition of a write was false, or the item to update is missing. */

@@ -11,8 +11,8 @@ import { type DynamoStoreOptions, parseOptions } from "./options.ts";
 export type { DynamoStoreOptions } from "./options.ts";
 
 /**
- * Creates stores in one DynamoDB table. Sends the first request at the first call of a store. `setup()` creates a missing
- * table; it is not needed for a table that you created.
+ * Creates stores in two DynamoDB tables. Sends the first request at the first call of a store. `setup()` creates missing
+ * tables; it is not needed for tables that you created.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
@@ -24,5 +24,6 @@ export function createDynamoStores<M = ChatMessage>(
   options: DynamoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { connection, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new DynamoRecordLog(connection)), storeOptions);
+  const log = new DynamoRecordLog(connection);
+  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
 }

@@ -39,9 +39,9 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const MAX_ATTEMPTS = 2;
 
 const isTableName: Check = (value) =>
-  typeof value === "string" && /^[a-zA-Z0-9_.-]{3,255}$/.test(value)
+  typeof value === "string" && /^[a-zA-Z0-9_.-]{3,247}$/.test(value)
     ? undefined
-    : "must be the name of a table: 3 to 255 of a-z, A-Z, 0-9, _, - and .";
+    : "must be the name of a table: 3 to 247 of a-z, A-Z, 0-9, _, - and .";
 
 const URL_FORM = "dynamodb://table?region=…&endpoint=…";
 

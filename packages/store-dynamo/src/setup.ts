@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   BatchExecuteStatementCommand,
-  ConditionalCheckFailedException,
   CreateTableCommand,
   type CreateTableCommandInput,
+  DeleteItemCommand,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
@@ -14,9 +14,10 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { StoreError } from "@scrollback/store-core";
+import { type ErrorClassification, StoreError } from "@scrollback/store-core";
 import { statementOf } from "./amend.ts";
-import { errorOfStatement, isRefusal, otherTable } from "./errors.ts";
+import { keyOfEntry, ORDER_INDEX } from "./entries.ts";
+import { errorOfStatement, isRefusal, otherEntries, otherTable, refusalOf } from "./errors.ts";
 import { keyOf, PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
 import { ROOT_INDEX } from "./roots.ts";
 
@@ -49,24 +50,77 @@ export function tableDefinition(tableName: string) {
   } satisfies CreateTableCommandInput;
 }
 
+/** The name of the table of the index beside a log. */
+export const entriesName = (tableName: string) => `${tableName}-entries`;
+
+/** The table of the index that `setup()` creates, with the local index that sorts entries. It cannot be added later. */
+export function entriesDefinition(tableName: string) {
+  return {
+    TableName: entriesName(tableName),
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [
+      { AttributeName: "i", AttributeType: "S" },
+      { AttributeName: "p", AttributeType: "S" },
+      { AttributeName: "o", AttributeType: "B" },
+    ],
+    KeySchema: [
+      { AttributeName: "i", KeyType: "HASH" },
+      { AttributeName: "p", KeyType: "RANGE" },
+    ],
+    LocalSecondaryIndexes: [
+      {
+        IndexName: ORDER_INDEX,
+        KeySchema: [
+          { AttributeName: "i", KeyType: "HASH" },
+          { AttributeName: "o", KeyType: "RANGE" },
+        ],
+        Projection: { ProjectionType: "ALL" },
+      },
+    ],
+  } satisfies CreateTableCommandInput;
+}
+
+/** A table that `setup()` creates. */
+export interface SetupTable {
+  readonly tableName: string;
+  readonly definition: CreateTableCommandInput;
+  /** The error for an existing table that differs. */
+  readonly other: ErrorClassification;
+  /** Tries every kind of write, with conditions that are never true. */
+  tryWrites(client: DynamoDBClient, tableName: string): Promise<void>;
+}
+
+/** The table of the log, and the one of the index. */
+export function tablesOf(tableName: string): SetupTable[] {
+  return [
+    { tableName, definition: tableDefinition(tableName), other: otherTable, tryWrites },
+    {
+      tableName: entriesName(tableName),
+      definition: entriesDefinition(tableName),
+      other: otherEntries,
+      tryWrites: tryEntryWrites,
+    },
+  ];
+}
+
 /**
  * Creates a missing table, billed per request, waits until it is active, and enables its expiry. Makes no other change to an
  * existing table. A user without permission to describe tables can use an existing table. Finally checks the permission to
  * write.
  */
-export async function setUpTable(client: DynamoDBClient, tableName: string): Promise<void> {
+export async function setUpTable(client: DynamoDBClient, table: SetupTable): Promise<void> {
   try {
-    await make(client, tableName);
+    await make(client, table);
   } catch (error) {
     if (!(error instanceof Error && error.name === "AccessDeniedException")) throw error;
   }
-  await tryWrites(client, tableName);
+  await table.tryWrites(client, table.tableName);
 }
 
-async function make(client: DynamoDBClient, tableName: string): Promise<void> {
+async function make(client: DynamoDBClient, { tableName, definition, other }: SetupTable): Promise<void> {
   const found = await describe(client, tableName);
-  if (!found) await create(client, tableName);
-  else if (!hasOurKeys(found)) throw new StoreError(otherTable.code, otherTable.message);
+  if (!found) await create(client, definition);
+  else if (!hasKeysOf(found, definition)) throw new StoreError(other.code, other.message);
   if (!found || found.TableStatus === "CREATING") {
     const wait = { client, maxWaitTime: LONGEST_WAIT_S, minDelay: 1, maxDelay: 4 };
     await waitUntilTableExists(wait, { TableName: tableName });
@@ -83,18 +137,30 @@ async function describe(client: DynamoDBClient, tableName: string): Promise<Tabl
   }
 }
 
-function hasOurKeys({ TableName = "", KeySchema, AttributeDefinitions = [] }: TableDescription): boolean {
+/** Whether a table has the keys and local indexes of a definition. */
+function hasKeysOf(
+  { KeySchema, AttributeDefinitions = [], LocalSecondaryIndexes = [] }: TableDescription,
+  definition: CreateTableCommandInput,
+): boolean {
   const types = new Set(AttributeDefinitions.map((one) => `${one.AttributeName} ${one.AttributeType}`));
+  const local = definition.LocalSecondaryIndexes ?? [];
+  const keys = [KeySchema, ...local.map((index) => index.KeySchema)].flat();
   return (
-    isDeepStrictEqual(KeySchema, tableDefinition(TableName).KeySchema) &&
-    types.has(`${PARTITION_KEY} S`) &&
-    types.has(`${SORT_KEY} N`)
+    isDeepStrictEqual(KeySchema, definition.KeySchema) &&
+    local.every(({ IndexName, KeySchema: own }) =>
+      LocalSecondaryIndexes.some(
+        (one) => one.IndexName === IndexName && isDeepStrictEqual(one.KeySchema, own),
+      ),
+    ) &&
+    (definition.AttributeDefinitions ?? [])
+      .filter(({ AttributeName }) => keys.some((key) => key?.AttributeName === AttributeName))
+      .every((one) => types.has(`${one.AttributeName} ${one.AttributeType}`))
   );
 }
 
-async function create(client: DynamoDBClient, tableName: string): Promise<void> {
+async function create(client: DynamoDBClient, definition: CreateTableCommandInput): Promise<void> {
   try {
-    await client.send(new CreateTableCommand(tableDefinition(tableName)));
+    await client.send(new CreateTableCommand(definition));
   } catch (error) {
     // Another process is creating it.
     if (!(error instanceof ResourceInUseException)) throw error;
@@ -132,21 +198,24 @@ async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boo
 /** Writes to a row that never exists, on condition that it exists, so that nothing is written. */
 async function tryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
   const [stream, number] = ["setup", 0] as const;
-  try {
-    await client.send(
-      new PutItemCommand({
-        TableName: tableName,
-        Item: keyOf(stream, number),
-        ConditionExpression: `attribute_exists(${PARTITION_KEY})`,
-      }),
-    );
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-  }
+  const put = new PutItemCommand({
+    TableName: tableName,
+    Item: keyOf(stream, number),
+    ConditionExpression: `attribute_exists(${PARTITION_KEY})`,
+  });
+  await refusalOf(client.send(put));
   const update = statementOf(tableName, stream, number, { clauses: `REMOVE ${TTL_ATTRIBUTE}`, values: [] });
   const { Responses = [] } = await client.send(new BatchExecuteStatementCommand({ Statements: [update] }));
   for (const { Error: refused } of Responses) {
     const error = refused && errorOfStatement(refused);
     if (error && !isRefusal(error)) throw error;
   }
+}
+
+/** Puts and deletes an entry that never exists, on condition that it exists. */
+async function tryEntryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
+  const key = keyOfEntry("setup", "setup");
+  const onlyIfThere = { TableName: tableName, ConditionExpression: "attribute_exists(i)" };
+  await refusalOf(client.send(new PutItemCommand({ ...onlyIfThere, Item: key })));
+  await refusalOf(client.send(new DeleteItemCommand({ ...onlyIfThere, Key: key })));
 }

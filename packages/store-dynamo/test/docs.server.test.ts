@@ -1,9 +1,11 @@
-import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
+import { CreateTableCommand, type CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { describe, expect, test } from "vitest";
+import { ORDER_INDEX } from "../src/entries.ts";
 import { createDynamoStores } from "../src/index.ts";
-import { tableDefinition } from "../src/setup.ts";
-import { definition, policy, resources, shell, template } from "./docs.ts";
+import { ROOT_INDEX } from "../src/roots.ts";
+import { entriesDefinition, tableDefinition } from "../src/setup.ts";
+import { definitions, policy, resources, shell, template } from "./docs.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { permissionFor } from "./requests.ts";
@@ -11,54 +13,72 @@ import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
 
 const server = sharedServer("dynamodb");
 
-describe("the documented table", () => {
-  test("is the one that setup creates, in each form", () => {
-    const made = tableDefinition("chats");
-    expect(definition).toEqual(made);
-    const { TimeToLiveSpecification, ...properties } = template.Resources.Chats.Properties;
-    expect(properties).toEqual(made);
-    expect(TimeToLiveSpecification).toEqual({ AttributeName: "x", Enabled: true });
-    const list = (elements: object[]) =>
-      elements
-        .map((element) =>
-          Object.entries(element)
-            .map(([key, value]) => `${key}=${value}`)
-            .join(","),
-        )
-        .join(" ");
-    const [index] = made.GlobalSecondaryIndexes;
-    const keys = index?.KeySchema.map(
-      ({ AttributeName, KeyType }) => `{AttributeName=${AttributeName},KeyType=${KeyType}}`,
-    );
+describe("the documented tables", () => {
+  const list = (elements: object[]) =>
+    elements
+      .map((element) =>
+        Object.entries(element)
+          .map(([key, value]) => `${key}=${value}`)
+          .join(","),
+      )
+      .join(" ");
+  const listIndexes = (indexes: CreateTableCommandInput["LocalSecondaryIndexes"] = []) =>
+    indexes.map(({ IndexName, KeySchema = [], Projection }) => {
+      const keys = KeySchema.map((key) => `{AttributeName=${key.AttributeName},KeyType=${key.KeyType}}`);
+      return `'IndexName=${IndexName},KeySchema=[${keys}],Projection={ProjectionType=${Projection?.ProjectionType}}'`;
+    });
+
+  test("are those that setup creates, in each form", () => {
+    const made: CreateTableCommandInput[] = [tableDefinition("chats"), entriesDefinition("chats")];
+    expect(definitions).toEqual(made);
+    const { Chats, Entries } = template.Resources;
     const line = shell.replaceAll(/\s*\\\n\s*/g, " ");
-    expect(line).toContain(
-      `create-table --table-name ${made.TableName} --billing-mode ${made.BillingMode} --attribute-definitions ${list(made.AttributeDefinitions)} --key-schema ${list(made.KeySchema)} --global-secondary-indexes 'IndexName=${index?.IndexName},KeySchema=[${keys}],Projection={ProjectionType=${index?.Projection.ProjectionType}}'\n`,
-    );
-    expect(line).toContain(
-      `update-time-to-live --table-name ${made.TableName} --time-to-live-specification Enabled=true,AttributeName=x\n`,
-    );
+    for (const [number, { Properties }] of [Chats, Entries].entries()) {
+      const table = made[number] as CreateTableCommandInput;
+      const { TimeToLiveSpecification, ...properties } = Properties;
+      expect(properties).toEqual(table);
+      expect(TimeToLiveSpecification).toEqual({ AttributeName: "x", Enabled: true });
+      const {
+        GlobalSecondaryIndexes,
+        LocalSecondaryIndexes,
+        AttributeDefinitions = [],
+        KeySchema = [],
+      } = table;
+      const scope = GlobalSecondaryIndexes ? "global" : "local";
+      const indexes = listIndexes(GlobalSecondaryIndexes ?? LocalSecondaryIndexes);
+      expect(line).toContain(
+        `create-table --table-name ${table.TableName} --billing-mode ${table.BillingMode} --attribute-definitions ${list(AttributeDefinitions)} --key-schema ${list(KeySchema)} --${scope}-secondary-indexes ${indexes}\n`,
+      );
+      expect(line).toContain(
+        `update-time-to-live --table-name ${table.TableName} --time-to-live-specification Enabled=true,AttributeName=x\n`,
+      );
+    }
   });
 
   test("works without setup", async () => {
     const client = clientOf((await server).url);
     const tableName = newTableName();
-    await client.send(new CreateTableCommand({ ...definition, TableName: tableName }));
+    for (const definition of definitions) {
+      const TableName = definition.TableName?.replace("chats", tableName);
+      await client.send(new CreateTableCommand({ ...definition, TableName }));
+    }
     await using stores = createDynamoStores({ client, tableName, ttlMs: 60_000 });
     const store = stores.open();
     await store.addMessages([user("1")]);
     expect(await store.listMessages()).toEqual([user("1")]);
+    await stores.index("a").insert({ key: "k", id: "1" }, { version: 0, order: 1, value: 1 });
+    expect((await stores.index("a").list()).entries).toHaveLength(1);
     client.destroy();
   });
 });
 
 describe("the documented policy", () => {
-  test("allows every operation of the stores by its first two statements", async () => {
+  test("allows every operation of the stores by all statements but the last", async () => {
     await using table = await makeTable((await server).url);
     await using gateway = await openGateway((await server).url);
+    const allowed = [...(policy.Use ?? []), ...(policy.Entries ?? [])];
     gateway.answer = (action) =>
-      policy.Use?.includes(permissionFor(action))
-        ? undefined
-        : refusal("AccessDeniedException", `not ${action}`);
+      allowed.includes(permissionFor(action)) ? undefined : refusal("AccessDeniedException", `not ${action}`);
     await using stores = createDynamoStores({
       url: table.urlBy(gateway.url),
       maxMessages: 20,
@@ -75,24 +95,38 @@ describe("the documented policy", () => {
     expect((await stores.listThreads()).threads).toHaveLength(1);
     await stores.deleteThread(store.threadId);
     expect(new Set(gateway.seen.map(permissionFor))).toEqual(new Set(policy.Use));
+    gateway.seen.length = 0;
+    const [index, place] = [stores.index("a"), { key: "k", id: "1" }];
+    await index.insert(place, { version: 0, order: 1, value: 1 });
+    await index.update(place, { version: 1, order: 1, value: 1 });
+    expect((await index.list()).entries).toEqual(await index.entriesOf("k"));
+    expect((await stores.listIndexes()).names).toEqual(["a"]);
+    await index.remove(place);
+    expect(new Set(gateway.seen)).toEqual(new Set(policy.Entries));
     await stores.setup();
   });
 
-  test("is for the table, and for queries of its index", () => {
+  test("is for the tables, and for queries of their indexes", () => {
     const [table] = resources.Use ?? [];
     expect(table).toMatch(/:table\/chats$/);
-    const [{ IndexName } = {}] = tableDefinition("chats").GlobalSecondaryIndexes;
-    expect(resources).toEqual({ Use: [table], List: [`${table}/index/${IndexName}`], SetUp: [table] });
+    const entries = `${table}-entries`;
+    expect(resources).toEqual({
+      Use: [table],
+      List: [`${table}/index/${ROOT_INDEX}`, `${entries}/index/${ORDER_INDEX}`],
+      Entries: [entries],
+      SetUp: [table, entries],
+    });
     expect(policy.List).toEqual(["Query"]);
   });
 
-  test("allows setup to create the table by both statements, and includes no unused permission", async () => {
+  test("allows setup to create the tables by all statements, and includes no unused permission", async () => {
     await using gateway = await openGateway((await server).url);
-    const allowed = [...(policy.Use ?? []), ...(policy.SetUp ?? [])];
+    const allowed = [...(policy.Use ?? []), ...(policy.Entries ?? []), ...(policy.SetUp ?? [])];
     gateway.answer = (action) =>
       allowed.includes(permissionFor(action)) ? undefined : refusal("AccessDeniedException");
     await using stores = createDynamoStores({ url: urlOf(newTableName(), gateway.url) });
     await stores.setup();
-    expect(new Set(gateway.seen.map(permissionFor))).toEqual(new Set(allowed));
+    // Nothing scans at setup.
+    expect(new Set([...gateway.seen.map(permissionFor), "Scan"])).toEqual(new Set(allowed));
   });
 });

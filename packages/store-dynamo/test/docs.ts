@@ -11,20 +11,20 @@ function blocks(language: string): string[] {
 
 const json = blocks("json").map((block) => JSON.parse(block));
 
-interface Template {
-  readonly Resources: {
-    readonly Chats: {
-      readonly Properties: CreateTableCommandInput & {
-        readonly TimeToLiveSpecification: { readonly AttributeName: string; readonly Enabled: boolean };
-      };
-    };
+interface TableResource {
+  readonly Properties: CreateTableCommandInput & {
+    readonly TimeToLiveSpecification: { readonly AttributeName: string; readonly Enabled: boolean };
   };
+}
+
+interface Template {
+  readonly Resources: { readonly Chats: TableResource; readonly Entries: TableResource };
 }
 
 /** The table definitions in the documentation. */
 export const shell = blocks("sh").join("\n");
 export const template: Template = json.find((block) => "Resources" in block);
-export const definition: CreateTableCommandInput = json.find((block) => "TableName" in block);
+export const definitions: readonly CreateTableCommandInput[] = json.filter((block) => "TableName" in block);
 
 interface Statement {
   readonly Sid: string;

@@ -1,10 +1,11 @@
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Harness, type RawAccess, recordLogAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/store-core";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";
+import { entriesName } from "../src/setup.ts";
 import { permissionFor, watchRequests } from "./requests.ts";
 import { makeTable, secret, type TestTable } from "./table.ts";
 
@@ -19,7 +20,8 @@ export function connect(url: unknown): RecordLogDriver {
 function open(url: string): { driver: RecordLogDriver; requestCount: () => number } {
   const { connection } = parseOptions({ url });
   const requestCount = watchRequests(connection.client, (action) => permissions.add(permissionFor(action)));
-  return { driver: new RecordLogDriver(new DynamoRecordLog(connection)), requestCount };
+  const log = new DynamoRecordLog(connection);
+  return { driver: new RecordLogDriver(log, { index: log.index }), requestCount };
 }
 
 /** Returns a function that creates harnesses on a server, each with its own table. */
@@ -54,6 +56,17 @@ export function rawAccess({ raw, tableName }: TestTable): RawAccess {
   return recordLogAccess({
     connect,
     rows: (threadId) => connect().read(threadId, Number.POSITIVE_INFINITY, 1_000_000, false),
+    async dumpIndex(index) {
+      const { Items } = await raw.send(
+        new QueryCommand({
+          TableName: entriesName(tableName),
+          KeyConditionExpression: "i = :i",
+          ExpressionAttributeValues: { ":i": { S: index } },
+          ConsistentRead: true,
+        }),
+      );
+      return JSON.stringify(Items);
+    },
     async replaceTexts(threadId, number, texts) {
       await raw.send(
         new UpdateItemCommand({

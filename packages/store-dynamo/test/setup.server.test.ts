@@ -8,7 +8,7 @@ import {
 import { sharedServer } from "@scrollback/conformance/servers";
 import { describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
-import { tableDefinition } from "../src/setup.ts";
+import { entriesDefinition, entriesName, tableDefinition } from "../src/setup.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { inProcess } from "./processes.ts";
@@ -32,6 +32,13 @@ describe("setup", () => {
       AttributeDefinitions: expect.arrayContaining(AttributeDefinitions),
       GlobalSecondaryIndexes,
       BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
+      expiry: expiring,
+    });
+    const entries = entriesDefinition(TableName);
+    expect(await describeTable(entries.TableName)).toMatchObject({
+      TableStatus: "ACTIVE",
+      KeySchema: entries.KeySchema,
+      LocalSecondaryIndexes: entries.LocalSecondaryIndexes,
       expiry: expiring,
     });
     await stores.open("a").addMessages([user("1")]);
@@ -75,11 +82,19 @@ describe("setup", () => {
       "UpdateTimeToLive",
       "PutItem",
       "BatchExecuteStatement",
+      // The table of entries.
+      "DescribeTable",
+      "CreateTable",
+      "DescribeTable",
+      "DescribeTimeToLive",
+      "UpdateTimeToLive",
+      "PutItem",
+      "DeleteItem",
       "Query",
     ]);
   });
 
-  test.each(["Query", "PutItem", "BatchExecuteStatement"])(
+  test.each(["Query", "PutItem", "BatchExecuteStatement", "DeleteItem"])(
     "reports that %s is not allowed",
     async (denied) => {
       const { TableName } = await ownTable();
@@ -97,7 +112,7 @@ describe("setup", () => {
   test("needs no permission to create an existing table, and without it reports a missing table", async () => {
     const { TableName, url } = await ownTable();
     await using gateway = await openGateway((await server).url);
-    const allowed = ["Query", "PutItem", "BatchExecuteStatement"];
+    const allowed = ["Query", "PutItem", "BatchExecuteStatement", "DeleteItem"];
     gateway.answer = (action) => (allowed.includes(action) ? undefined : refusal("AccessDeniedException"));
     await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
     await expect(stores.setup()).rejects.toMatchObject({
@@ -110,6 +125,20 @@ describe("setup", () => {
     await stores.setup();
     const { Count } = await (await raw).send(new ScanCommand({ TableName }));
     expect(Count).toBe(0);
+    const entries = await (await raw).send(new ScanCommand({ TableName: entriesName(TableName) }));
+    expect(entries.Count).toBe(0);
+  });
+
+  test("rejects a table of entries without its local index", async () => {
+    const { TableName, url } = await ownTable();
+    const { LocalSecondaryIndexes: _, AttributeDefinitions, ...definition } = entriesDefinition(TableName);
+    const own = { ...definition, AttributeDefinitions: AttributeDefinitions.slice(0, 2) };
+    await (await raw).send(new CreateTableCommand(own as CreateTableCommandInput));
+    await using stores = createDynamoStores({ url });
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("table of entries"),
+    });
   });
 
   test("sends only reads and trial requests if everything exists", async () => {
@@ -124,6 +153,10 @@ describe("setup", () => {
       "DescribeTimeToLive",
       "PutItem",
       "BatchExecuteStatement",
+      "DescribeTable",
+      "DescribeTimeToLive",
+      "PutItem",
+      "DeleteItem",
       "Query",
     ]);
   });

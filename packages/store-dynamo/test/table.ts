@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { parseOptions } from "../src/options.ts";
-import { tableDefinition } from "../src/setup.ts";
+import { tablesOf } from "../src/setup.ts";
 
 // DynamoDB Local accepts any credentials; the clients get them through the standard chain, as in production.
 export const secret = "the-secret-of-the-suite";
 process.env.AWS_ACCESS_KEY_ID = "suite";
 process.env.AWS_SECRET_ACCESS_KEY = secret;
 
-/** An unused table, and a separate client to inspect it. */
+/** An unused table, the one of its index, and a separate client to inspect it. */
 export interface TestTable extends AsyncDisposable {
   readonly tableName: string;
   readonly url: string;
@@ -31,14 +31,15 @@ export function clientOf(endpoint: string): DynamoDBClient {
 export async function makeTable(endpoint: string): Promise<TestTable> {
   const tableName = newTableName();
   const raw = clientOf(endpoint);
-  await raw.send(new CreateTableCommand(tableDefinition(tableName)));
+  const tables = tablesOf(tableName).map(({ definition }) => definition);
+  for (const table of tables) await raw.send(new CreateTableCommand(table));
   return {
     tableName,
     url: urlOf(tableName, endpoint),
     raw,
     urlBy: (other) => urlOf(tableName, other),
     async [Symbol.asyncDispose]() {
-      await raw.send(new DeleteTableCommand({ TableName: tableName }));
+      for (const { TableName } of tables) await raw.send(new DeleteTableCommand({ TableName }));
       raw.destroy();
     },
   };
