@@ -67,9 +67,9 @@ const build: Part = {
   command: ["turbo", "run", "build", "--output-logs=errors-only"],
 };
 const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
-const units = tests("unit tests", 3, ["unit"]);
+const units = tests("unit tests", 3.5, ["unit"]);
 // More workers than cores, because these tests wait for servers.
-const onServers = tests("tests on servers", 9, ["server"], { files: ["--maxWorkers=4"] });
+const onServers = tests("tests on servers", 10, ["server"], { files: ["--maxWorkers=4"] });
 
 /** More rounds, steps, writers and time. */
 const DEEP = { SCROLLBACK_DEEP: "1" };

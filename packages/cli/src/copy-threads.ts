@@ -67,6 +67,8 @@ async function copyOne(
     });
   const reading = <T>(call: () => Promise<T>) =>
     skipCorrupt ? skippingCorruptRecords((error) => skipped.add(error.message), call) : call();
+  // A copy without messages does not tell whether it was made now.
+  const wasThere = count > 0 || (await target.open(threadId).read({ limit: 0, signal })).revision !== null;
   const made = await reading(copy).catch((error: unknown) => {
     if (StoreError.is(error, "CONFLICT")) return error;
     if (reported > 0) {
@@ -89,7 +91,7 @@ async function copyOne(
   }
   if (skipped.size > 0)
     return { outcome: `${done} in part`, messages, problems: [...skipped], exitCode: exitCodes.damaged };
-  return { outcome: messages > 0 || count === 0 ? done : "there already", messages };
+  return { outcome: messages > 0 || !wasThere ? done : "there already", messages };
 }
 
 async function compareOne(
