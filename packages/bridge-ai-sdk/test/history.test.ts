@@ -132,6 +132,14 @@ test("an old message never blocks a chat: calls of removed or changed tools, unk
   expect(await server.post({ id: "c", message: data })).toMatchObject({ status: 400 });
 });
 
+test("a chat has no system message: the SDK refuses it in a history", async () => {
+  await using server = await serve();
+  const system = { id: "s", role: "system", parts: [{ type: "text", text: "Be brief." }] } as UIMessage;
+  await expect(server.mine.create({ id: "c", messages: [system] })).rejects.toMatchObject({
+    ...{ code: "INVALID_ARGUMENT", message: expect.stringContaining(`role must be "user" or "assistant"`) },
+  });
+});
+
 test("a toModelOutput that fails for an old output does not block a chat, and is reported once", async () => {
   const model = scriptedModel();
   const broken = tool({
