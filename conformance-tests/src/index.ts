@@ -38,7 +38,6 @@ export { CountingLog } from "./record-log/counting-log.ts";
 export type { RecordLogHarness } from "./record-log/harness.ts";
 export {
   type CountedLog,
-  type IndexedLog,
   type RecordLogBackend,
   recordLogAccess,
   recordLogHarness,

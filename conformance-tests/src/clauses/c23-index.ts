@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { compareBytes, type IndexEntry, sortKey } from "@scrollback/store-core";
+import { type IndexEntry, sortKey } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
@@ -12,7 +12,7 @@ import { indexValues } from "./c23-index-values.ts";
 
 const keysOf = (entries: readonly IndexEntry[]) => entries.map(({ key }) => key);
 const byBytes = (entries: readonly { order: number; key: string; id: string }[]) =>
-  [...entries].sort((one, other) => compareBytes(sortKey(one), sortKey(other)));
+  [...entries].sort((one, other) => Buffer.compare(Buffer.from(sortKey(one)), Buffer.from(sortKey(other))));
 const at = (key: string, id = "1") => ({ key, id });
 
 export const index: Clause = {

@@ -1,15 +1,10 @@
-import { type EntryIndex, type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
+import { type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
 import type { FaultyConnection, Harness, RawAccess } from "../harness.ts";
 import { CountingLog } from "./counting-log.ts";
 
-/** A log, and the index beside it if its backend has one. */
-export interface IndexedLog extends RecordLog {
-  readonly index?: EntryIndex;
-}
-
 /** A log, and the number of requests that it has sent. */
 export interface CountedLog {
-  readonly log: IndexedLog;
+  readonly log: RecordLog;
   /** The requests of this log alone, counted at its client. */
   requestCount(): number;
 }
@@ -17,7 +12,7 @@ export interface CountedLog {
 /** The input of {@link recordLogHarness}: logs on a new namespace, and direct access to their rows. */
 export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess" | "secrets" | "close"> {
   /** Opens a log on the namespace, with separate connections. */
-  connect(): IndexedLog;
+  connect(): RecordLog;
   /** Returns all stored rows of a stream, in any order, read with the test's own client. */
   rows(stream: string): Promise<readonly LogRow[]>;
   /** Replaces the texts of a row, with that client. */
@@ -25,7 +20,7 @@ export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess
   /** See {@link RawAccess.dumpIndex}. Required if the logs have an index. */
   dumpIndex?(index: string): Promise<string>;
   /** Like {@link Harness.faults}, with logs. */
-  readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): IndexedLog };
+  readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): RecordLog };
   /**
    * Opens the log of the harness' own driver, whose requests are counted. Default: the log is of {@link connect}, and each call of
    * a verb is one request. Give it where a verb may send several.
@@ -43,25 +38,21 @@ export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess
 export function recordLogHarness(backend: RecordLogBackend): Harness {
   const { server, childProcess, secrets, faults } = backend;
   const { log, requestCount } = backend.connectCounted?.() ?? countVerbs(backend.connect());
-  const driver = driverOn(log);
+  const driver = new RecordLogDriver(log);
   return {
     driver,
     server,
-    connect: () => driverOn(backend.connect()),
+    connect: () => new RecordLogDriver(backend.connect()),
     ...(childProcess && { childProcess }),
     raw: recordLogAccess(backend),
     requestCount,
     ...(secrets && { secrets }),
-    ...(faults && { faults: { ...faults, connect: () => driverOn(faults.connect()) } }),
+    ...(faults && { faults: { ...faults, connect: () => new RecordLogDriver(faults.connect()) } }),
     async close() {
       await driver.close();
       await backend.close();
     },
   };
-}
-
-function driverOn(log: IndexedLog): RecordLogDriver {
-  return new RecordLogDriver(log, log.index && { index: log.index });
 }
 
 function countVerbs(counted: RecordLog): CountedLog {

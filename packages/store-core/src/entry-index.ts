@@ -25,7 +25,7 @@ export interface EntryIndex {
   updateEntry(request: EntryPut): Promise<number | null>;
   /** @returns whether there was an entry. */
   removeEntry(request: EntryPlace & WithSignal): Promise<boolean>;
-  /** Returns all entries of a key, in the order of their ids' bytes: rarely more than one. */
+  /** Returns all entries of a key, in any order: rarely more than one. */
   entriesOf(
     request: { readonly index: string; readonly key: string } & WithSignal,
   ): Promise<readonly StoredEntry[]>;
@@ -186,6 +186,12 @@ function digestOf(text: string): string {
 /** Whether an entry has expired. */
 export function isExpiredEntry({ expiresAt }: Pick<EntryFields, "expiresAt">, now: number): boolean {
   return expiresAt != null && expiresAt <= now;
+}
+
+/** The entries that have not expired, for backends that do not leave out the others themselves. */
+export function aliveEntries(entries: readonly StoredEntry[]): StoredEntry[] {
+  const now = Date.now();
+  return entries.filter((entry) => !isExpiredEntry(entry, now));
 }
 
 /** The page of the entries that a backend found after `limit + 1` were requested, in their order. */

@@ -54,7 +54,7 @@ export {
   type UnreadableThread,
 } from "./driver.ts";
 export {
-  compareBytes,
+  aliveEntries,
   type EntriesRequest,
   type EntryFields,
   type EntryIndex,
@@ -65,7 +65,6 @@ export {
   type IndexesRequest,
   type IndexListing,
   indexListingOf,
-  isExpiredEntry,
   keyDigest,
   keyOf,
   nameOfCursor,
@@ -143,16 +142,15 @@ export type {
   ThreadCopy,
   TraitsOption,
 } from "./store-factory.ts";
-export {
-  type EntryContent,
-  type EntryKey,
-  type EntryList,
-  type IndexEntry,
-  type IndexList,
-  LAST_VERSION,
-  type ListEntriesOptions,
-  type ListIndexesOptions,
-  type StoreIndex,
+export type {
+  EntryContent,
+  EntryKey,
+  EntryList,
+  IndexEntry,
+  IndexList,
+  ListEntriesOptions,
+  ListIndexesOptions,
+  StoreIndex,
 } from "./store-index.ts";
 export { storedCopy } from "./stored-copy.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";

@@ -59,8 +59,8 @@ export class MemoryIndex implements EntryIndex {
   }
 
   async entriesOf({ index, key }: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    const found = [...(this.#find(index)?.entries.values() ?? [])].filter(({ entry }) => entry.key === key);
-    return found.map(({ entry }) => entry).sort((one, other) => compareBytes(one.id, other.id));
+    const entries = [...(this.#find(index)?.entries.values() ?? [])].map(({ entry }) => entry);
+    return entries.filter((entry) => entry.key === key);
   }
 
   async listEntries({ index: name, direction, limit, after }: EntriesRequest): Promise<EntryPage> {

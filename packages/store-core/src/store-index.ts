@@ -10,13 +10,10 @@ import {
   isString,
 } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
-import type { EntryIndex, EntryPlace, StoredEntry } from "./entry-index.ts";
+import { compareBytes, type EntryIndex, type EntryPlace, type StoredEntry } from "./entry-index.ts";
 import { StoreError } from "./errors.ts";
 import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "./record.ts";
 import type { StoreContext } from "./store-context.ts";
-
-/** The highest version: no update replaces an entry that has it. */
-export const LAST_VERSION = Number.MAX_SAFE_INTEGER;
 
 const MAX_PAGE = 100;
 const MAX_NAMES = 1_000;
@@ -190,7 +187,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       checkOptions("entriesOf", options, callChecks);
       const { signal } = options;
       const entries = await context.request(() => driver.entriesOf({ index: name, key, signal }), signal);
-      return entries.map(entryOf);
+      return entries.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
     },
     async list(options = {}) {
       context.assertOpen();

@@ -8,7 +8,7 @@ import {
   ScanCommand,
 } from "@aws-sdk/client-dynamodb";
 import {
-  compareBytes,
+  aliveEntries,
   type EntriesRequest,
   type EntryIndex,
   type EntryPage,
@@ -17,7 +17,6 @@ import {
   type IndexesRequest,
   type IndexListing,
   invalid,
-  isExpiredEntry,
   isId,
   keyDigest,
   orderOf,
@@ -125,7 +124,7 @@ export class DynamoEntries implements EntryIndex {
       items.push(...Items);
       start = LastEvaluatedKey;
     } while (start);
-    return alive(items.map(toEntry)).sort((one, other) => compareBytes(one.id, other.id));
+    return aliveEntries(items.map(toEntry));
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
@@ -146,7 +145,7 @@ export class DynamoEntries implements EntryIndex {
     const entries = Items.slice(0, limit).map(toEntry);
     const last = entries.at(-1);
     const isMore = Items.length > limit || LastEvaluatedKey !== undefined;
-    return { entries: alive(entries), ...(isMore && last && { next: sortKey(last) }) };
+    return { entries: aliveEntries(entries), ...(isMore && last && { next: sortKey(last) }) };
   }
 
   /**
@@ -219,11 +218,6 @@ function toEntry({ o, k, d, v, c, e }: Item): StoredEntry {
   };
 }
 
-function alive(entries: readonly StoredEntry[]): StoredEntry[] {
-  const now = Date.now();
-  return entries.filter((entry) => !isExpiredEntry(entry, now));
-}
-
 function aliveEntry(item: Item | undefined): StoredEntry | undefined {
-  return item && alive([toEntry(item)])[0];
+  return item && aliveEntries([toEntry(item)])[0];
 }

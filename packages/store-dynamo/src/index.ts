@@ -24,6 +24,5 @@ export function createDynamoStores<M = ChatMessage>(
   options: DynamoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { connection, storeOptions } = parseOptions(options);
-  const log = new DynamoRecordLog(connection);
-  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
+  return createStores(new RecordLogDriver(new DynamoRecordLog(connection)), storeOptions);
 }

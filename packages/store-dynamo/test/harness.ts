@@ -21,7 +21,7 @@ function open(url: string): { driver: RecordLogDriver; requestCount: () => numbe
   const { connection } = parseOptions({ url });
   const requestCount = watchRequests(connection.client, (action) => permissions.add(permissionFor(action)));
   const log = new DynamoRecordLog(connection);
-  return { driver: new RecordLogDriver(log, { index: log.index }), requestCount };
+  return { driver: new RecordLogDriver(log), requestCount };
 }
 
 /** Returns a function that creates harnesses on a server, each with its own table. */

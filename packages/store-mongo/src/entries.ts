@@ -1,5 +1,4 @@
 import {
-  compareBytes,
   type EntriesRequest,
   type EntryIndex,
   type EntryPage,
@@ -93,7 +92,7 @@ export class MongoEntries implements EntryIndex {
     const digest = keyDigest(place);
     const filter = { _id: { $gte: `${digest}.`, $lt: `${digest}/` }, ...alive() };
     const found = await this.#send((entries) => entries.find(filter).toArray());
-    return found.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
+    return found.map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {

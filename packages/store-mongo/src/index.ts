@@ -25,6 +25,5 @@ export function createMongoStores<M = ChatMessage>(
   options: MongoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { collection, storeOptions } = parseOptions(options);
-  const log = new MongoRecordLog(collection);
-  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
+  return createStores(new RecordLogDriver(new MongoRecordLog(collection)), storeOptions);
 }

@@ -15,6 +15,5 @@ export function openLog(namespace: Namespace): MongoRecordLog {
 
 /** A driver on a namespace. Imported by child processes. */
 export function connect(data: unknown): RecordLogDriver {
-  const log = openLog(data as Namespace);
-  return new RecordLogDriver(log, { index: log.index });
+  return new RecordLogDriver(openLog(data as Namespace));
 }

@@ -1,5 +1,4 @@
 import {
-  compareBytes,
   type EntriesRequest,
   type EntryIndex,
   type EntryPage,
@@ -64,7 +63,7 @@ export class PostgresEntries implements EntryIndex {
     const digest = keyDigest(place);
     const values = [`${digest}.`, `${digest}/`, Date.now()];
     const { rows } = await this.#source.send(this.#statements.ofKey, values);
-    return rows.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
+    return rows.map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {

@@ -26,6 +26,5 @@ export function createPostgresStores<M = ChatMessage>(
   options: PostgresStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { table, storeOptions } = parseOptions(options);
-  const log = new PostgresRecordLog(table);
-  return createStores(new RecordLogDriver(log, { index: log.index }), storeOptions);
+  return createStores(new RecordLogDriver(new PostgresRecordLog(table)), storeOptions);
 }

@@ -1,5 +1,5 @@
 import {
-  compareBytes,
+  aliveEntries,
   type EntriesRequest,
   type EntryIndex,
   type EntryPage,
@@ -7,7 +7,6 @@ import {
   type EntryPut,
   type IndexesRequest,
   type IndexListing,
-  isExpiredEntry,
   keyOf,
   orderOf,
   SORT_KEY_ENDS,
@@ -62,7 +61,7 @@ export class RedisEntries implements EntryIndex {
     const { key } = request;
     const [, list = "[]"] = await this.#run("of", request, [key]);
     const entries = (JSON.parse(list) as Stored[]).map((stored) => entryOf(key, stored));
-    return alive(entries).sort((one, other) => compareBytes(one.id, other.id));
+    return aliveEntries(entries);
   }
 
   async listEntries(request: EntriesRequest): Promise<EntryPage> {
@@ -75,7 +74,7 @@ export class RedisEntries implements EntryIndex {
       const stored = (JSON.parse(list) as Stored[]).find((one) => one[3] === sort);
       if (stored) entries.push(entryOf(keyOf(sort), stored));
     }
-    return { entries: alive(entries), ...(more === "more" && { next }) };
+    return { entries: aliveEntries(entries), ...(more === "more" && { next }) };
   }
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
@@ -123,9 +122,4 @@ function entryOf(key: string, [id, version, expiry, sort, value]: Stored): Store
     ...{ key, id, version: Number(version), order: orderOf(sort), value },
     ...(expiry !== "" && { expiresAt: Number(expiry) }),
   };
-}
-
-function alive(entries: readonly StoredEntry[]): StoredEntry[] {
-  const now = Date.now();
-  return entries.filter((entry) => !isExpiredEntry(entry, now));
 }

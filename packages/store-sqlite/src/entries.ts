@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
-  compareBytes,
   type EntriesRequest,
   type EntryPage,
   type EntryPlace,
@@ -39,11 +38,11 @@ export class Entries {
     const isAlive = "(expires_at IS NULL OR expires_at > ?)";
     this.#find = prepare(
       database,
-      `SELECT version, sort FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
+      `SELECT version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
     );
     this.#findAll = prepare(
       database,
-      `SELECT ${columns} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive} ORDER BY sort`,
+      `SELECT ${columns} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive}`,
     );
     this.#insert = prepareCommand(database, `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#delete = prepareCommand(database, `DELETE FROM ${table} WHERE name = ? AND key = ? AND id = ?`);
@@ -85,7 +84,7 @@ export class Entries {
 
   ofKey({ index, key }: Pick<EntryPlace, "index" | "key">): StoredEntry[] {
     const rows = this.#findAll.all(toStored(index), toStored(key), Date.now()) as unknown as Row[];
-    return rows.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
+    return rows.map(entryOf);
   }
 
   list({ index, direction, limit, after }: EntriesRequest): EntryPage {

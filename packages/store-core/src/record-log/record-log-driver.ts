@@ -41,8 +41,6 @@ const READ_AT_ONCE = 8;
 export interface RecordLogDriverOptions {
   /** The clocks of the driver, for tests. Default: the system clocks. */
   readonly clock?: Clock;
-  /** The index beside the log. Default: none. */
-  readonly index?: EntryIndex;
 }
 
 /**
@@ -73,7 +71,7 @@ export class RecordLogDriver implements Driver {
     return new CommitWriter(this.#log, this.#clock, request, memory, operation, earlier).commit();
   };
 
-  constructor(log: RecordLog, { clock = systemClock, index }: RecordLogDriverOptions = {}) {
+  constructor(log: RecordLog, { clock = systemClock }: RecordLogDriverOptions = {}) {
     this.#log = log;
     this.#clock = clock;
     const { backend, sharing, roundTrips, maxRowBytes } = log.capabilities;
@@ -87,9 +85,9 @@ export class RecordLogDriver implements Driver {
       expiry: true,
       trimmedWithinCommits: 2 * COLLECT_EVERY,
       deletedWithinMs: DELETED_MS,
-      ...(index && { index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) }),
+      ...(log.index && { index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) }),
     });
-    this.index = index;
+    this.index = log.index;
     this.#rowLimits = { maxRowBytes, maxCommitMessages: this.capabilities.maxCommitMessages };
     this.target = log.target;
     const { setup } = log;

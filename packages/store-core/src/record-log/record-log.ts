@@ -1,4 +1,5 @@
 import type { DriverCapabilities, DriverTarget, ErrorClassification } from "../driver.ts";
+import type { EntryIndex } from "../entry-index.ts";
 
 /** Rows below this number are roots: the first rows of a thread's incarnations. Every stream has at least one. */
 export const FIRST_ROW = 2 ** 40;
@@ -71,6 +72,8 @@ export interface RecordLog {
   readonly capabilities: RecordLogCapabilities;
   /** As `Driver.target`. */
   readonly target?: DriverTarget | undefined;
+  /** As `Driver.index`: the index of the same backend, beside the log. */
+  readonly index?: EntryIndex | undefined;
   /**
    * Inserts a row unless its key is taken, also by a row that is past its `expiresAt` and not yet deleted. Atomic, durable
    * when it returns, and seen by every read that starts later.

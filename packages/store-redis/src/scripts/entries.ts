@@ -116,7 +116,7 @@ local function list(direction, limit, after)
     range, to = 'ZREVRANGEBYLEX', '-'
   end
   local sorts = call(range, ENTRIES, from, to, 'LIMIT', 0, limit + 1)
-  local reply, size, last = {'entries', '', 'last'}, 0, limit
+  local reply, size = {'entries', '', 'last'}, 0
   for at, sort in ipairs(sorts) do
     if at > limit or size >= PAGE then
       reply[3] = 'more'
