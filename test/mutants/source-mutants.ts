@@ -257,16 +257,16 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "a page of a listing starts with the last thread of the previous page",
       "C20",
-      "list.ts",
+      "text.ts",
       'const except = after === undefined ? "" : toStored(after);',
       'const except = "";',
     ],
     [
       "ids with a NUL character are not listed",
       "C20",
-      "list.ts",
-      "return [...rows, ...select(firstBytes, limit - rows.length)];",
-      "return isAmongBytes ? select(firstBytes, limit) : rows;",
+      "text.ts",
+      "return [...rows, ...selectOfType(firstBytes, limit - rows.length)];",
+      "return isAmongBytes ? selectOfType(firstBytes, limit) : rows;",
     ],
     [
       "a deletion ignores its expected revision",

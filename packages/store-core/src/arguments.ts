@@ -48,6 +48,14 @@ export const isId: Check = (value) => {
 export const isPositiveInteger: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a positive integer";
 
+/** An integer from 1 to `most`. */
+export const isIntegerUpTo =
+  (most: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most
+      ? undefined
+      : `must be an integer from 1 to ${most}`;
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Milliseconds of a timer: a longer one would run at once. */

@@ -51,7 +51,8 @@ function refuse(path: readonly string[], problem: string): never {
   throw new StoreError("INVALID_ARGUMENT", `${path.join("") || "the value"} ${problem}`);
 }
 
-function isPlainObject(value: object): value is Record<string, unknown> {
+/** Whether an object has no class, in any realm. */
+export function isPlainObject(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

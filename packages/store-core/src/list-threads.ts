@@ -1,4 +1,4 @@
-import { checkOptions, isSignal, isString } from "./arguments.ts";
+import { checkOptions, isIntegerUpTo, isSignal, isString } from "./arguments.ts";
 import type { ListedThread } from "./driver.ts";
 import { StoreError } from "./errors.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -41,14 +41,12 @@ export interface ThreadList {
   readonly cursor?: string;
 }
 
-const listChecks = {
+/** The checks of {@link ListThreadsOptions}, and of those of other listings by a prefix. */
+export const listChecks = {
   // A prefix follows the rules of ids, except that it may be empty.
   prefix: (value: unknown) =>
     typeof value === "string" && value.isWellFormed() ? undefined : "must be well-formed text",
-  limit: (value: unknown) =>
-    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= MAX_LIMIT
-      ? undefined
-      : `must be an integer from 1 to ${MAX_LIMIT}`,
+  limit: isIntegerUpTo(MAX_LIMIT),
   cursor: isString,
   signal: isSignal,
 };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject } from "./arguments.ts";
 import { withoutBlanks } from "./blank-messages.ts";
 import { chatHistoryTraits, pairedHistory, type ReportTarget, reportUnpaired } from "./history.ts";
 import type { ChatMessage, Part, ToolCallPart } from "./message.ts";
@@ -64,11 +65,18 @@ function withAcceptedCalls(
     const made = isSame(part, changed) ? part : (changed as unknown as Part);
     return call.isAnswered ? wellFormed(made) : made;
   };
-  return messages.map((message, at) => {
-    if (typeof message.content === "string") return wellFormed(message);
-    const content = message.content.map((part, index) => accepted(part, calls[at]?.[index]));
-    return content.some((part, index) => part !== message.content[index]) ? { ...message, content } : message;
-  });
+  return messages.map((message, at) =>
+    typeof message.content === "string"
+      ? wellFormed(message)
+      : withParts(message, (part, index) => accepted(part, calls[at]?.[index])),
+  );
+}
+
+/** A message with changed parts; the same message if none changes. */
+function withParts(message: ChatMessage, change: (part: Part, index: number) => Part): ChatMessage {
+  if (typeof message.content === "string") return message;
+  const content = message.content.map(change);
+  return content.some((part, index) => part !== message.content[index]) ? { ...message, content } : message;
 }
 
 /** The call that each part names, by message and part. */
@@ -79,8 +87,9 @@ function callsOf(messages: readonly ChatMessage[]): (Call | undefined)[][] {
       const same = byId.get(part.toolCallId) ?? [];
       const before = same.at(-1);
       if (before) before.isNewest = false;
-      const call = { part, ordinal: same.length, isNewest: true, isAnswered: false, hasFailed: false };
-      byId.set(part.toolCallId, [...same, call]);
+      const call: Call = { part, ordinal: same.length, isNewest: true, isAnswered: false, hasFailed: false };
+      same.push(call);
+      byId.set(part.toolCallId, same);
       return call;
     }
     if (part.type !== "tool-result" && part.type !== "tool-approval-request") return undefined;
@@ -108,8 +117,7 @@ function idOf({ part, ordinal, isNewest, isAnswered }: Call): string {
 
 function inputOf({ input }: ToolCallPart, { hasFailed }: Call): unknown {
   if (input === null || input === undefined) return {};
-  const isObject = typeof input === "object" && !Array.isArray(input);
-  return isObject || !hasFailed ? input : { input };
+  return isObject(input) === undefined || !hasFailed ? input : { input };
 }
 
 function isSame(part: Part, changed: Readonly<Record<string, unknown>>): boolean {
@@ -124,9 +132,8 @@ function withAcceptedMetadata(messages: readonly ChatMessage[]): ChatMessage[] {
   /** The items of earlier messages. One item may be several parts of a message. */
   const known = new Set<unknown>();
   return messages.map((message) => {
-    if (typeof message.content === "string") return message;
     const own: unknown[] = [];
-    const content = message.content.map((part) =>
+    const made = withParts(message, (part) =>
       withOptions(part, (name, value) => {
         if (!references.includes(name)) return true;
         if (name === "itemId") own.push(value);
@@ -134,7 +141,7 @@ function withAcceptedMetadata(messages: readonly ChatMessage[]): ChatMessage[] {
       }),
     );
     for (const id of own) known.add(id);
-    return content.some((part, index) => part !== message.content[index]) ? { ...message, content } : message;
+    return made;
   });
 }
 
@@ -147,14 +154,10 @@ function withOptions(part: Part, keeps: (name: string, value: unknown) => boolea
   const { providerOptions } = part as { readonly providerOptions?: Readonly<Record<string, unknown>> };
   if (!providerOptions) return part;
   const made = Object.entries(providerOptions).map(([provider, fields]) => {
-    const entries = isFields(fields) ? Object.entries(fields) : [];
+    const entries = isObject(fields) === undefined ? Object.entries(fields as object) : [];
     const kept = entries.filter(([name, value]) => keeps(name, value));
     return [provider, kept.length === entries.length ? fields : Object.fromEntries(kept)] as const;
   });
   const isChanged = made.some(([provider, fields]) => fields !== providerOptions[provider]);
   return isChanged ? ({ ...part, providerOptions: Object.fromEntries(made) } as Part) : part;
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

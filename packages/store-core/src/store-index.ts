@@ -5,6 +5,7 @@ import {
   invalid,
   isCount,
   isId,
+  isIntegerUpTo,
   isOneOf,
   isSignal,
   isString,
@@ -12,11 +13,11 @@ import {
 import { encodeText } from "./codec.ts";
 import { compareBytes, type EntryIndex, type EntryPlace, type StoredEntry } from "./entry-index.ts";
 import { StoreError } from "./errors.ts";
+import { listChecks } from "./list-threads.ts";
 import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "./record.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const MAX_PAGE = 100;
-const MAX_NAMES = 1_000;
 
 /** The key and id of an entry: well-formed strings of 1 to 1,024 bytes. */
 export type EntryKey = Omit<EntryPlace, "index">;
@@ -105,12 +106,6 @@ export interface StoreIndex {
   list(options?: ListEntriesOptions): Promise<EntryList>;
 }
 
-const isLimit =
-  (most: number): Check =>
-  (value) =>
-    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most
-      ? undefined
-      : `must be an integer from 1 to ${most}`;
 const contentChecks = {
   version: isCount,
   order: (value: unknown) => (Number.isFinite(value) ? undefined : "must be a finite number"),
@@ -119,20 +114,12 @@ const contentChecks = {
 };
 const placeChecks = { key: isId, id: isId };
 const callChecks = { signal: isSignal };
-const listChecks = {
+const pageChecks = {
   direction: isOneOf("up", "down"),
-  limit: isLimit(MAX_PAGE),
+  limit: isIntegerUpTo(MAX_PAGE),
   cursor: isString,
   signal: isSignal,
 };
-const namesChecks = {
-  prefix: (value: unknown) =>
-    typeof value === "string" && value.isWellFormed() ? undefined : "must be well-formed text",
-  limit: isLimit(MAX_NAMES),
-  cursor: isString,
-  signal: isSignal,
-};
-
 /** The index of a name. @throws StoreError `UNSUPPORTED` if the driver has none. */
 export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIndex {
   context.assertOpen();
@@ -191,7 +178,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     },
     async list(options = {}) {
       context.assertOpen();
-      checkOptions("list", options, listChecks);
+      checkOptions("list", options, pageChecks);
       const { direction = "up", limit = MAX_PAGE, cursor, signal } = options;
       const after = cursor === undefined ? undefined : parsedCursor(cursor, direction);
       const request = { index: name, direction, limit, after, signal };
@@ -207,7 +194,7 @@ export async function listIndexes<M>(
   options: ListIndexesOptions,
 ): Promise<IndexList> {
   context.assertOpen();
-  checkOptions("listIndexes", options, namesChecks);
+  checkOptions("listIndexes", options, listChecks);
   const { driver } = indexOf(context);
   const { prefix = "", limit = MAX_PAGE, cursor, signal } = options;
   const page = await context.request(() => driver.listIndexes({ prefix, limit, cursor, signal }), signal);

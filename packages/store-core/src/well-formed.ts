@@ -1,3 +1,5 @@
+import { isPlainObject } from "./codec.ts";
+
 /**
  * A value without lone surrogates in its texts: they become U+FFFD. Plain objects and arrays are copied if something in them changes;
  * other objects, such as bytes, are kept.
@@ -12,17 +14,11 @@ function wellFormedValue(value: unknown): unknown {
     const made = value.map(wellFormedValue);
     return made.some((one, index) => one !== value[index]) ? made : value;
   }
-  if (!isPlain(value)) return value;
+  if (typeof value !== "object" || value === null || !isPlainObject(value)) return value;
   const entries = Object.entries(value);
   const made = entries.map(([name, one]) => [name.toWellFormed(), wellFormedValue(one)] as const);
   const isChanged = made.some(
     ([name, one], index) => name !== entries[index]?.[0] || one !== entries[index]?.[1],
   );
   return isChanged ? Object.fromEntries(made) : value;
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }

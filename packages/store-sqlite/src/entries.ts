@@ -14,7 +14,7 @@ import {
   sortKey,
 } from "@scrollback/store-core";
 import { prepare, prepareCommand } from "./statements.ts";
-import { fromStored, toStored } from "./text.ts";
+import { fromStored, rowsByPrefix, toStored } from "./text.ts";
 
 /** The number of expired entries that a write removes. */
 const SWEPT_ENTRIES = 100;
@@ -96,25 +96,15 @@ export class Entries {
 
   names(request: IndexesRequest): IndexListing {
     const { prefix, limit } = request;
-    return indexListingOf(this.#namesAfter(prefix, nameOfCursor(request), limit + 1), limit);
-  }
-
-  /** Names as text come before those as bytes, which contain a NUL character. */
-  #namesAfter(prefix: string, after: string | undefined, limit: number): string[] {
-    const select = (from: string | Uint8Array, most: number) => {
-      const except = after === undefined ? "" : toStored(after);
-      const rows = this.#names.all(from, except, Date.now(), most);
-      const end = rows.findIndex(
-        ({ name }) => typeof name !== typeof from || !fromStored(name).startsWith(prefix),
-      );
-      return (end < 0 ? rows : rows.slice(0, end)).map(({ name }) => fromStored(name));
-    };
-    const from = after ?? prefix;
-    const isAmongBytes = from.includes("\0");
-    const texts = isAmongBytes ? [] : select(from, limit);
-    if (texts.length === limit) return texts;
-    // An empty buffer would be bound as NULL.
-    return [...texts, ...select(Buffer.from((isAmongBytes ? from : prefix) || "\0"), limit - texts.length)];
+    const rows = rowsByPrefix<Readonly<Record<string, SQLOutputValue>>>(
+      { prefix, after: nameOfCursor(request), limit: limit + 1 },
+      ({ name }) => name,
+      (from, except, most) => this.#names.all(from, except, Date.now(), most),
+    );
+    return indexListingOf(
+      rows.map(({ name }) => fromStored(name)),
+      limit,
+    );
   }
 
   #version({ index, key, id }: EntryPlace): number | null {

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { StoreError } from "@scrollback/store-core";
-import { IN_MEMORY, type SqliteSource } from "./options.ts";
+import { pathOf, type SqliteSource } from "./options.ts";
 
 /** The time between two checks. A check takes a few microseconds, about a tenth of the fastest commit. */
 const CHECK_EVERY_MS = 500;
@@ -16,9 +16,7 @@ export class FileCheck {
 
   /** Call it when the file is open. */
   constructor(source: SqliteSource) {
-    // Older versions of Node have no `location()`.
-    const path = "client" in source ? source.client.location?.() : source.path;
-    this.#path = path === null || path === IN_MEMORY ? undefined : path;
+    this.#path = pathOf(source) ?? undefined;
     this.#identity = this.#path === undefined ? undefined : identityOf(this.#path);
   }
 

@@ -8,7 +8,7 @@ import {
 } from "@scrollback/store-core";
 import { damagedThread } from "./errors.ts";
 import { isExpired, type Statements, type ThreadSummary, timesOf } from "./statements.ts";
-import { fromStored, toStored } from "./text.ts";
+import { fromStored, rowsByPrefix } from "./text.ts";
 
 /** A page ends early after this number of metadata characters, because reading more at once takes long. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
@@ -59,21 +59,11 @@ function selectRows(
   after: string | undefined,
   limit: number,
 ): ListedRow[] {
-  const from = after ?? prefix;
-  const except = after === undefined ? "" : toStored(after);
-  const select = (first: string | Uint8Array, most: number): ListedRow[] => {
-    const rows = statements.selectThreads.all(first, except, most) as unknown as ListedRow[];
-    // Ids of one type with one prefix are adjacent.
-    const end = rows.findIndex(({ id }) => typeof id !== typeof first || !fromStored(id).startsWith(prefix));
-    return end < 0 ? rows : rows.slice(0, end);
-  };
-  // Ids stored as bytes come after all ids stored as text.
-  const isAmongBytes = from.includes("\0");
-  const rows = isAmongBytes ? [] : select(from, limit);
-  if (rows.length === limit) return rows;
-  // An empty buffer would be bound as NULL.
-  const firstBytes = Buffer.from((isAmongBytes ? from : prefix) || "\0");
-  return [...rows, ...select(firstBytes, limit - rows.length)];
+  return rowsByPrefix(
+    { prefix, after, limit },
+    ({ id }) => id,
+    (from, except, most) => statements.selectThreads.all(from, except, most) as unknown as ListedRow[],
+  );
 }
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */

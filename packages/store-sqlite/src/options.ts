@@ -37,6 +37,13 @@ export type SqliteSource =
 /** The path of an in-memory database. */
 export const IN_MEMORY = ":memory:";
 
+/** The path of the database file; null for a database in memory, undefined if it is unknown. */
+export function pathOf(source: SqliteSource): string | null | undefined {
+  // Older versions of Node have no `location()`.
+  const path = "client" in source ? source.client.location?.() : source.path;
+  return path === IN_MEMORY ? null : path;
+}
+
 const URL_FORMS = '"sqlite:chats.db", "sqlite:/var/lib/app/chats.db" or "sqlite::memory:"';
 
 const isUrl: Check = (value) => {

@@ -23,7 +23,7 @@ import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";
 import { connect, type OpenDatabase, prepareDatabase } from "./open-database.ts";
-import { IN_MEMORY, type SqliteSource } from "./options.ts";
+import { pathOf, type SqliteSource } from "./options.ts";
 import { readThread } from "./read.ts";
 import { deleteThread, sweepExpired } from "./remove.ts";
 
@@ -71,7 +71,7 @@ export class SqliteDriver implements Driver {
       maxMessageBytes: 16 * 1024 ** 2,
       maxCommitBytes: 64 * 1024 ** 2,
       maxCommitMessages: Number.MAX_SAFE_INTEGER,
-      sharing: isInMemory(source) ? "driver" : "machine",
+      sharing: pathOf(source) === null ? "driver" : "machine",
       expiry: true,
       trimmedWithinCommits: 0,
       deletedWithinMs: 0,
@@ -234,9 +234,4 @@ export class SqliteDriver implements Driver {
   #assertOpen(): void {
     if (this.#closed) throw closedError();
   }
-}
-
-function isInMemory(source: SqliteSource): boolean {
-  // Older versions of Node have no `location()`.
-  return "client" in source ? source.client.location?.() === null : source.path === IN_MEMORY;
 }

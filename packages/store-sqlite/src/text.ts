@@ -13,3 +13,38 @@ export function fromStored(stored: SQLOutputValue | undefined): string {
   if (typeof stored === "string") return stored;
   return stored instanceof Uint8Array ? Buffer.from(stored).toString() : "";
 }
+
+/**
+ * Reads at most `limit` rows, in the order of a name that is stored by {@link toStored}: those whose names begin with `prefix` and come after
+ * `after`.
+ *
+ * @param select reads at most `most` rows from a name on, except one name.
+ */
+export function rowsByPrefix<R>(
+  {
+    prefix,
+    after,
+    limit,
+  }: { readonly prefix: string; readonly after: string | undefined; readonly limit: number },
+  nameOf: (row: R) => SQLOutputValue | undefined,
+  select: (from: string | Uint8Array, except: string | Uint8Array, most: number) => R[],
+): R[] {
+  const from = after ?? prefix;
+  const except = after === undefined ? "" : toStored(after);
+  const selectOfType = (first: string | Uint8Array, most: number): R[] => {
+    const rows = select(first, except, most);
+    // Names of one type with one prefix are adjacent.
+    const end = rows.findIndex((row) => {
+      const name = nameOf(row);
+      return typeof name !== typeof first || !fromStored(name).startsWith(prefix);
+    });
+    return end < 0 ? rows : rows.slice(0, end);
+  };
+  // Names stored as bytes come after all names stored as text.
+  const isAmongBytes = from.includes("\0");
+  const rows = isAmongBytes ? [] : selectOfType(from, limit);
+  if (rows.length === limit) return rows;
+  // An empty buffer would be bound as NULL.
+  const firstBytes = Buffer.from((isAmongBytes ? from : prefix) || "\0");
+  return [...rows, ...selectOfType(firstBytes, limit - rows.length)];
+}

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ChatMessage, type Part, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits, type Part, StoreError } from "@scrollback/store-core";
 import { splitOpenExchange } from "./exchange.ts";
 
 /** A history and a new input, arranged for the model. */
@@ -91,25 +91,22 @@ function isPartial({ role, metadata }: ChatMessage): boolean {
  *   run again.
  */
 export function assertUndecided(history: readonly ChatMessage[], input: readonly ChatMessage[]): void {
-  const parts = partsOf(history);
-  const ended = new Set(parts.flatMap((part) => (part.type === "tool-result" ? part.toolCallId : [])));
+  const { toolResults } = chatMessageTraits;
+  const ended = new Set(history.flatMap(toolResults));
   const callOf = new Map(
-    parts.flatMap((part) =>
+    partsOf(history).flatMap((part) =>
       part.type === "tool-approval-request" ? [[part.approvalId, part.toolCallId] as const] : [],
     ),
   );
-  for (const part of partsOf(input)) {
-    const call = part.type === "tool-approval-response" ? callOf.get(part.approvalId) : resultOf(part);
-    if (call !== undefined && ended.has(call))
-      throw new StoreError(
-        "CONFLICT",
-        `input: the tool call ${call} has its result already; read the thread again`,
-      );
-  }
-}
-
-function resultOf(part: Part): string | undefined {
-  return part.type === "tool-result" ? part.toolCallId : undefined;
+  const approved = partsOf(input).flatMap((part) =>
+    part.type === "tool-approval-response" ? (callOf.get(part.approvalId) ?? []) : [],
+  );
+  const again = [...approved, ...input.flatMap(toolResults)].find((call) => ended.has(call));
+  if (again !== undefined)
+    throw new StoreError(
+      "CONFLICT",
+      `input: the tool call ${again} has its result already; read the thread again`,
+    );
 }
 
 function partsOf(messages: readonly ChatMessage[]): readonly Part[] {
