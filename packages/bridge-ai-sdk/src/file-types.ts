@@ -24,7 +24,7 @@ export function isTakenFile(
   fileTypes: readonly string[] = Object.keys(commonTypes),
 ): boolean {
   const declared = mediaType.toLowerCase().split(";")[0]?.trim() ?? "";
-  const isCommon = declared in commonTypes || declared === "image" || declared === "image/*";
+  const isCommon = Object.hasOwn(commonTypes, declared) || declared === "image" || declared === "image/*";
   if (!url.startsWith("data:") || !isCommon) return isTakenType(declared, fileTypes);
   const start = Buffer.from(url.slice(url.indexOf(",") + 1, url.indexOf(",") + 65), "base64").toString(
     "latin1",

@@ -25,7 +25,7 @@ export async function userMessage<UI extends UIMessage>(
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
     if (type === "file" && !isTakenFile(part, options.fileTypes))
       invalid(
-        `chat: message.parts[${index}].is not a file of a type in the option fileTypes; add its type if the model takes such files`,
+        `chat: message.parts[${index}] is not a file of a type in the option fileTypes; add its type if the model takes such files`,
       );
     if (type === "file" && !isFileUrl(part.url))
       invalid(
