@@ -23,7 +23,14 @@ export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSIO
     throw new StoreError(
       "UNSUPPORTED",
       `thread "${threadId}" has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade ${owner.package}`,
+      { threadId },
     );
   }
-  throw new StoreError("CORRUPT", `the metadata of thread "${threadId}" is not a Scrollback ${owner.kind}'s`);
+  throw new StoreError(
+    "CORRUPT",
+    `the metadata of thread "${threadId}" is not a Scrollback ${owner.kind}'s`,
+    {
+      threadId,
+    },
+  );
 }

@@ -12,7 +12,7 @@ export type {
   Written,
 } from "./directory/marked-options.ts";
 export type { Direction, Key, Position } from "./directory/position.ts";
-export type { LeafRef, Root, Snapshot, UnusedLeaf } from "./directory/tree.ts";
+export type { LeafRef, Root, Snapshot as DirectorySnapshot, UnusedLeaf } from "./directory/tree.ts";
 export {
   type RefuseCreation,
   type Verified,
@@ -25,5 +25,15 @@ export {
 export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
 export { parseMetadata } from "./format.ts";
+export type { Draft, Listed, Member, Missing, Snapshot } from "./lists/listed.ts";
+export {
+  type ListItem,
+  type ListPage,
+  type ListRequest,
+  Lists,
+  type ListsOptions,
+  type Names,
+} from "./lists/lists.ts";
+export { concernsAll, ifReadable, type RemoveOptions } from "./lists/removal.ts";
 export { nameOf } from "./names.ts";
 export { type RecordOf, Records, type RecordsOptions, type RecordWriteOptions } from "./records.ts";

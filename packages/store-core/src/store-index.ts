@@ -11,7 +11,7 @@ import {
   isString,
 } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
-import { compareBytes, type EntryIndex, type EntryPlace, type StoredEntry } from "./entry-index.ts";
+import { compareBytes, type EntryIndex, type EntryPlace, type StoredEntry, sortKey } from "./entry-index.ts";
 import { StoreError } from "./errors.ts";
 import { listChecks } from "./list-threads.ts";
 import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "./record.ts";
@@ -104,6 +104,8 @@ export interface StoreIndex {
   entriesOf(key: string, options?: CallOptions): Promise<IndexEntry[]>;
   /** A page of the index. An entry that does not change while one pages comes exactly once. */
   list(options?: ListEntriesOptions): Promise<EntryList>;
+  /** The cursor of the page that begins after an entry, in one direction. Does no I/O. */
+  cursorAfter(entry: EntryKey & Pick<EntryContent, "order">, direction: "up" | "down"): string;
 }
 
 const contentChecks = {
@@ -185,6 +187,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       const { entries, next } = await context.request(() => driver.listEntries(request), signal);
       return { entries: entries.map(entryOf), ...(next && { cursor: formattedCursor(next, direction) }) };
     },
+    cursorAfter: (entry, direction) => formattedCursor(sortKey(entry), direction),
   };
 }
 

@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { type IndexEntry, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  CLOSING,
+  type Draft,
+  type EntryValue,
+  type Listed,
+  type Member,
+  OPEN,
+  type Places,
+  placesOf,
+  SEALED,
+  type Snapshot,
+} from "./listed.ts";
+
+/** The maximum size of the value of an entry, encoded by the codec. */
+const MAX_VALUE_BYTES = 8_192;
+const DAY = 86_400_000;
+
+/** What entries are written with. */
+export interface EntryContext {
+  readonly stores: StoreFactory;
+  wall(): number;
+}
+
+/** The requests on a thread's entries. A list's name, and not its index, tells which one is meant. */
+export class Entries<T> {
+  readonly #context: EntryContext;
+  readonly #ttlMs: number | undefined;
+
+  constructor(context: EntryContext) {
+    this.#context = context;
+    this.#ttlMs = context.stores.settings.ttlMs;
+  }
+
+  /** @throws StoreError `TOO_LARGE` if the entries of a thread would not fit. */
+  assertFits(member: Member<T>, draft: Draft<T>, listed: Listed): void {
+    const { stores } = this.#context;
+    const until = this.#ttlMs === undefined ? undefined : this.#context.wall();
+    if (stores.metadataSize(entryValue(member, { ...draft, listed, expiresAt: until })) <= MAX_VALUE_BYTES)
+      return;
+    throw new StoreError("TOO_LARGE", "what lists tell of it must take at most 8 KiB when encoded");
+  }
+
+  /** Inserts an open entry with a new id in each list. Resolves to the places. */
+  async open(member: Member<T>, lists: readonly string[], order: number, listed: Listed): Promise<Places> {
+    const made = Object.fromEntries(lists.map((list) => [list, randomBytes(9).toString("base64url")]));
+    const value = entryValue<T>(member, { listed: { ...listed, in: { ...listed.in, ...made } } });
+    const expiresAt = this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY);
+    await Promise.all(
+      Object.entries(made).map(([list, id]) =>
+        this.#index(member, list).insert({ key: member.key, id }, { version: OPEN, order, value, expiresAt }),
+      ),
+    );
+    return made;
+  }
+
+  /** Tells the entries of a thread what its head says. Resolves to the lists whose entry is not there, or sealed. */
+  async tell(member: Member<T>, snapshot: Snapshot<T>, signal?: AbortSignal): Promise<string[]> {
+    const { version, order, listed, expiresAt } = snapshot;
+    const value = entryValue(member, snapshot);
+    const kept = expiresAt !== undefined && { expiresAt: expiresAt + DAY + (this.#ttlMs ?? 0) };
+    const told = Object.entries(listed.in).map(async ([list, id]) => {
+      const place = { key: member.key, id };
+      const content = { version, order, value, ...kept };
+      const found = await this.#index(member, list).update(place, content, signal ? { signal } : {});
+      return found === null || found === SEALED ? [list] : [];
+    });
+    return (await Promise.all(told)).flat();
+  }
+
+  /** Marks entries of a thread that is about to be deleted, and removes their content. */
+  async close(member: Member<T>, listed: Listed, order: number, signal?: AbortSignal): Promise<void> {
+    const value = entryValue<T>(member, { listed });
+    await Promise.all(
+      placesOf(listed).map(([list, id]) =>
+        this.#index(member, list).update(
+          { key: member.key, id },
+          { version: CLOSING, order, value },
+          signal ? { signal } : {},
+        ),
+      ),
+    );
+  }
+
+  /** Makes a creation that inserted an open entry start over with another one. */
+  async seal(
+    member: Member<T>,
+    list: string,
+    { key, id, order, value, expiresAt }: IndexEntry,
+  ): Promise<void> {
+    await this.#index(member, list).update({ key, id }, { version: SEALED, order, value, expiresAt });
+  }
+
+  async remove(member: Member<T>, { listed }: { readonly listed: Listed }): Promise<void> {
+    await Promise.all(
+      placesOf(listed).map(([list, id]) => this.#index(member, list).remove({ key: member.key, id })),
+    );
+  }
+
+  /** Returns all entries of a thread in its {@link Member.bases}, and in the lists that these name. */
+  async find(
+    member: Member<T>,
+    signal?: AbortSignal,
+  ): Promise<readonly (readonly [list: string, IndexEntry])[]> {
+    const inList = async (list: string) => {
+      const entries = await this.#index(member, list).entriesOf(member.key, signal ? { signal } : {});
+      return entries.map((entry) => [list, entry] as const);
+    };
+    const found = (await Promise.all(member.bases.map(inList))).flat();
+    const named = found.flatMap(([, { value }]) => placesOf(listedOf(value)).map(([list]) => list));
+    const others = [...new Set(named)].filter((list) => !member.bases.includes(list));
+    return [...found, ...(await Promise.all(others.map(inList))).flat()];
+  }
+
+  #index(member: Member<T>, list: string) {
+    return this.#context.stores.index(member.indexOf(list));
+  }
+}
+
+/** Where an entry says that its thread is listed. */
+export function listedOf(value: unknown): Listed {
+  return (value as EntryValue<unknown> | undefined)?.listed ?? { in: {} };
+}
+
+function entryValue<T>(
+  { names }: Pick<Member<T>, "names">,
+  { listed, told, isDoubtful, expiresAt: until }: Partial<Snapshot<T>> & { readonly listed: Listed },
+): EntryValue<T> {
+  return {
+    listed,
+    ...(names && { names }),
+    ...(told !== undefined && { told }),
+    ...(isDoubtful && { isDoubtful }),
+    ...(until !== undefined && { until }),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Revision } from "@scrollback/store-core";
+
+/** The id of a thread's entry in each list that has the thread, by the name of the list. Each id is used once. */
+export type Places = Readonly<Record<string, string>>;
+
+/** Where a thread is listed: a part of its head, which changes with the rest of the head in one commit. */
+export interface Listed {
+  readonly in: Places;
+  /** The entries in lists that an earlier commit took the thread from. They may not be removed yet. */
+  readonly left?: Places;
+}
+
+/** What lists need of a thread's head. */
+export interface Draft<T> {
+  /** Counts the commits of the thread, from 1. */
+  readonly version: number;
+  /** The place in lists. Never decreases. */
+  readonly order: number;
+  /** What entries say about the thread: at most 8 KiB when encoded. Undefined: nothing, so that lists read the head. */
+  readonly told?: T | undefined;
+  /** Lists read the head, because it says more than the entry. */
+  readonly isDoubtful?: boolean | undefined;
+}
+
+/** A listed thread at one revision. */
+export interface Snapshot<T> extends Draft<T> {
+  readonly revision: Revision;
+  /** Random, new for each thread of the same id. */
+  readonly incarnation: string;
+  readonly listed: Listed;
+  /** When the thread expires, in milliseconds since 1970. Absent: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** A thread that does not exist, or has no head. */
+export interface Missing {
+  readonly revision: Revision | null;
+  readonly listed?: undefined;
+}
+
+/** A thread that a layer lists, whether or not it exists. */
+export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
+  readonly threadId: string;
+  /** Its key in each index: 1 to 1,024 bytes. */
+  readonly key: string;
+  /** The names that {@link Member.key} stands for, if it does not contain them. Each entry has them. */
+  readonly names?: readonly string[] | undefined;
+  /** The lists that can have the thread when its head does not say where it is. */
+  readonly bases: readonly string[];
+  /** The index of a list. */
+  indexOf(list: string): string;
+  /** Reads the head. @throws StoreError `CORRUPT` if it is unreadable. */
+  read(signal?: AbortSignal): Promise<S | Missing>;
+  /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
+  place(snapshot: S, listed: Listed): Promise<S>;
+}
+
+/** The value of an entry, whose version says what it is: see `docs/decisions/0015-a-head-names-its-entries.md`. */
+export interface EntryValue<T> {
+  /** All places of the thread, so that a deletion finds them without the head. */
+  readonly listed: Listed;
+  readonly names?: readonly string[];
+  readonly told?: T;
+  readonly isDoubtful?: true;
+  /** When the thread expires. The entry stays longer, because a clock may be wrong. */
+  readonly until?: number;
+}
+
+/** The version of an entry whose thread is being created. Later versions are those of the head. */
+export const OPEN = 0;
+/** The version of an entry that was open when an unreadable thread was deleted. A creation starts over with another one. */
+export const SEALED = Number.MAX_SAFE_INTEGER - 1;
+/** The version of an entry whose thread is being deleted. */
+export const CLOSING = Number.MAX_SAFE_INTEGER;
+
+/** The entries of a thread as pairs of a list and an id. */
+export function placesOf({
+  in: current,
+  left = {},
+}: Listed): readonly (readonly [list: string, id: string])[] {
+  return [...Object.entries(current), ...Object.entries(left)];
+}
+
+/** Whether a head names an entry of a list. */
+export function isNamed(
+  { listed }: { readonly listed?: Listed | undefined },
+  list: string,
+  id: string,
+): boolean {
+  return listed?.in[list] === id;
+}

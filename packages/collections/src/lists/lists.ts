@@ -1,0 +1,262 @@
+import { setImmediate as otherEvents } from "node:timers/promises";
+import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { DirectoryClock } from "../clock.ts";
+import { Entries } from "./entries.ts";
+import {
+  type Draft,
+  type EntryValue,
+  isNamed,
+  type Listed,
+  type Member,
+  OPEN,
+  SEALED,
+  type Snapshot,
+} from "./listed.ts";
+import { concernsAll, ifReadable, type RemoveOptions, removeThread } from "./removal.ts";
+import { Telling } from "./telling.ts";
+
+/** The maximum number of entries of one request, and of one page whose filter leaves some out. */
+const MAX_REQUEST = 100;
+const MAX_PASSED = 500;
+const DELETED_AT_ONCE = 8;
+
+/** Options of {@link Lists}. */
+export interface ListsOptions {
+  readonly stores: StoreFactory;
+  readonly clock: Pick<DirectoryClock, "wall" | "timer">;
+  /** Called with errors of background work. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The names of a member, as an entry has them. */
+export interface Names {
+  readonly key: string;
+  readonly names?: readonly string[] | undefined;
+}
+
+/** A page of a list. */
+export interface ListRequest<T, S extends Snapshot<T>> {
+  readonly index: string;
+  readonly list: string;
+  readonly direction: "up" | "down";
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  memberOf(names: Names): Member<T, S>;
+  /** Default: all. A page with a filter may be short. */
+  filter?(told: T): boolean;
+  /** Reads the head of each thread. Default: only where the entry may not say what the head says. */
+  readonly readsAll?: boolean;
+}
+
+/** A thread on a page. */
+export interface ListItem<T, S extends Snapshot<T>> {
+  readonly member: Member<T, S>;
+  readonly told: T | undefined;
+  /** The head, if it was read. `"unreadable"`: it is damaged. */
+  readonly snapshot?: S | "unreadable";
+}
+
+/** One page of a list. */
+export interface ListPage<T, S extends Snapshot<T>> {
+  readonly items: readonly ListItem<T, S>[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+/**
+ * Sorted lists of threads, on the index of the database. A thread's head names the entries that list it, by ids that are used once:
+ * an entry is inserted before the commit that names it, and removed only after the thread is deleted or its head names another.
+ * So no late request does harm, and no clock decides what is true.
+ *
+ * Every thread that was created and not deleted is on a page. A list reads the head where an entry does not say enough: during a
+ * creation or a deletion, and where the layer asks for it.
+ */
+export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
+  readonly #stores: StoreFactory;
+  readonly #clock: Pick<DirectoryClock, "wall" | "timer">;
+  readonly #entries: Entries<T>;
+  readonly #telling: Telling<T, S>;
+
+  constructor({ stores, clock, onError }: ListsOptions) {
+    this.#stores = stores;
+    this.#clock = clock;
+    this.#entries = new Entries({ stores, wall: clock.wall });
+    this.#telling = new Telling(this.#entries, clock, onError);
+  }
+
+  /**
+   * Commits a thread that is in `lists` from then on. Afterwards call {@link Lists.tell} or {@link Lists.tellSoon}.
+   *
+   * @param before the thread at the revision at which `commit` writes; undefined for a new one.
+   * @param commit commits the head with these places. Only its `CONFLICT` says that nothing was written.
+   * @throws StoreError `TOO_LARGE` before any I/O if {@link Draft.told} does not fit.
+   */
+  async write<R extends { readonly revision: Revision }>(
+    member: Member<T, S>,
+    before: Pick<Snapshot<T>, "listed"> | undefined,
+    lists: readonly string[],
+    draft: Draft<T>,
+    commit: (listed: Listed) => Promise<R>,
+  ): Promise<R & { readonly listed: Listed; readonly expiresAt?: number }> {
+    const { in: current = {}, left } = before?.listed ?? {};
+    const kept = Object.fromEntries(Object.entries(current).filter(([list]) => lists.includes(list)));
+    const dropped = Object.fromEntries(Object.entries(current).filter(([list]) => !lists.includes(list)));
+    const isDropped = Object.keys(dropped).length > 0;
+    const added = lists.filter((list) => !(list in kept));
+    const to = (made: Listed["in"]): Listed => ({
+      in: { ...kept, ...made },
+      ...(isDropped && { left: dropped }),
+    });
+    this.#entries.assertFits(
+      member,
+      draft,
+      to(Object.fromEntries(added.map((list) => [list, "x".repeat(12)]))),
+    );
+    if (left) await this.#entries.remove(member, { listed: { in: left } });
+    const made = added.length === 0 ? {} : await this.#entries.open(member, added, draft.order, to({}));
+    const listed = to(made);
+    try {
+      const { ttlMs } = this.#stores.settings;
+      const written = await commit(listed);
+      return { ...written, listed, ...(ttlMs !== undefined && { expiresAt: this.#clock.wall() + ttlMs }) };
+    } catch (error) {
+      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, { listed: { in: made } });
+      throw error;
+    }
+  }
+
+  /** Tells the entries of a thread what its head says. @throws what a request throws; it is then repeated within a second. */
+  async tell(member: Member<T, S>, snapshot: S): Promise<void> {
+    await this.#telling.now(member, snapshot);
+  }
+
+  /** Does the same within a second. A list of this process does it first. */
+  tellSoon(member: Member<T, S>, snapshot: S): void {
+    this.#telling.soon(member, snapshot);
+  }
+
+  /** Does the same for a thread that was read, once a process. */
+  seen(member: Member<T, S>, snapshot: S): void {
+    this.#telling.seen(member, snapshot);
+  }
+
+  /** Returns when the entries say what this process has written. @throws the first error; what failed is repeated. */
+  async flush(): Promise<void> {
+    await this.#telling.flush();
+  }
+
+  /** Deletes a thread, readable or not, and its entries. See {@link removeThread}. */
+  async remove(member: Member<T, S>, options: RemoveOptions<S> = {}): Promise<S | undefined> {
+    const removed = await removeThread(this.#stores, this.#entries, member, options);
+    if (!options.isMeant || removed) this.#telling.forget(member);
+    return removed;
+  }
+
+  /**
+   * Removes all threads that are in indexes when it is called, readable or not. Those that are created meanwhile stay.
+   *
+   * @throws the error of the first thread that cannot be deleted, after the others are; at once an outage.
+   */
+  async removeAll(
+    indexes: readonly string[],
+    remove: (names: Names) => Promise<void>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const waiting = (await this.#namesIn(indexes, signal)).values();
+    const failures: unknown[] = [];
+    const removeNext = async () => {
+      for (const names of waiting) {
+        signal?.throwIfAborted();
+        try {
+          await remove(names);
+        } catch (error) {
+          if (concernsAll(error)) throw error;
+          failures.push(error);
+        }
+        // A store in this process, such as SQLite, never waits for I/O. Without this pause no other event would be processed.
+        await otherEvents();
+      }
+    };
+    await Promise.all(Array.from({ length: DELETED_AT_ONCE }, removeNext));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Returns one page of a list. */
+  async page(request: ListRequest<T, S>): Promise<ListPage<T, S>> {
+    const { index: name, direction, limit, filter, signal } = request;
+    await this.#telling.flush().catch(() => undefined);
+    const index = this.#stores.index(name);
+    const items: ListItem<T, S>[] = [];
+    let { cursor } = request;
+    let passed = 0;
+    do {
+      const wanted = filter ? MAX_REQUEST : Math.min(MAX_REQUEST, limit - items.length);
+      const page = await index.list({
+        ...{ direction, limit: wanted },
+        ...(cursor !== undefined && { cursor }),
+        ...(signal && { signal }),
+      });
+      const shown = await Promise.all(page.entries.map((entry) => this.#item(request, entry)));
+      cursor = page.cursor;
+      passed += page.entries.length;
+      for (const [at, item] of shown.entries()) {
+        if (!item || (item.told !== undefined && filter?.(item.told) === false)) continue;
+        items.push(item);
+        const entry = page.entries[at];
+        const isLast = at === shown.length - 1 && cursor === undefined;
+        if (items.length === limit && entry && !isLast)
+          return { items, cursor: index.cursorAfter(entry, direction) };
+      }
+    } while (cursor !== undefined && items.length < limit && passed < MAX_PASSED);
+    return { items, ...(cursor !== undefined && { cursor }) };
+  }
+
+  /** The thread of an entry; undefined if it is not in the list. */
+  async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
+    const { list, signal } = request;
+    const { version, key, id } = entry;
+    const value = entry.value as EntryValue<T> | undefined;
+    const member = request.memberOf({ key, names: value?.names });
+    const told = value?.told;
+    const isEnough =
+      version !== OPEN &&
+      version < SEALED &&
+      told !== undefined &&
+      !value?.isDoubtful &&
+      !(value?.until !== undefined && value.until <= this.#clock.wall());
+    if (isEnough && !request.readsAll) return { member, told };
+    const snapshot = await ifReadable(member.read(signal));
+    if (snapshot === "unreadable") return { member, told, snapshot };
+    if (!isNamed(snapshot, list, id) || !snapshot.listed) {
+      // An open entry may belong to a creation that is under way.
+      if (version !== OPEN && version !== SEALED)
+        await this.#entries.remove(member, { listed: { in: { [list]: id } } });
+      return undefined;
+    }
+    if (version < SEALED && version < snapshot.version) this.#telling.soon(member, snapshot);
+    return { member, told: snapshot.told, snapshot };
+  }
+
+  /** The names of all threads in indexes, each once. Upwards, because threads only move up. */
+  async #namesIn(indexes: readonly string[], signal: AbortSignal | undefined): Promise<Names[]> {
+    const found = new Map<string, Names>();
+    for (const name of indexes) {
+      const index = this.#stores.index(name);
+      let cursor: string | undefined;
+      do {
+        const page = await index.list({
+          ...(cursor !== undefined && { cursor }),
+          ...(signal && { signal }),
+        });
+        for (const { key, value } of page.entries)
+          found.set(key, {
+            key,
+            names: (value as EntryValue<T> | undefined)?.names ?? found.get(key)?.names,
+          });
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+    }
+    return [...found.values()];
+  }
+}

@@ -1,0 +1,125 @@
+import { type ConflictRetries, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Entries, listedOf } from "./entries.ts";
+import { isNamed, type Listed, type Member, type Missing, OPEN, SEALED, type Snapshot } from "./listed.ts";
+
+/** Options of {@link removeThread}. */
+export interface RemoveOptions<S> extends ConflictRetries {
+  /** Whether this thread is meant. An unreadable one is then not deleted. Default: any is, readable or not. */
+  isMeant?(snapshot: S): boolean;
+}
+
+/**
+ * Deletes a thread, readable or not, and its entries. A missing one is not an error.
+ *
+ * @returns the deleted thread at its last revision; undefined if there was none that could be read and is meant.
+ */
+export async function removeThread<T, S extends Snapshot<T>>(
+  stores: StoreFactory,
+  entries: Entries<T>,
+  member: Member<T, S>,
+  { isMeant, signal, ...retries }: RemoveOptions<S>,
+): Promise<S | undefined> {
+  let found: S | undefined;
+  const closed: Listed[] = [];
+  const attempt = async () => {
+    const snapshot = isMeant ? await member.read(signal) : await ifReadable(member.read(signal));
+    if (snapshot === "unreadable") return await removeUnreadable(stores, entries, member, signal);
+    if (!snapshot.listed) {
+      // The content of an expired thread may still be stored.
+      if (!found) await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
+      return;
+    }
+    // The thread of the first attempt is deleted. This one was created since.
+    if (found && found.incarnation !== snapshot.incarnation) return;
+    if (isMeant?.(snapshot) === false) return;
+    closed.push(snapshot.listed);
+    // A full or damaged index does not protect the thread. Its entries are then removed after it.
+    await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);
+    found = snapshot;
+    await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
+  };
+  await retryOnConflict(attempt, { ...retries, signal });
+  try {
+    for (const listed of closed) await entries.remove(member, { listed });
+    if ((!found && !isMeant) || stores.settings.ttlMs !== undefined) await sweep(entries, member, signal);
+  } catch (error) {
+    throw StoreError.is(error) && !concernsAll(error) ? left(error) : error;
+  }
+  return found;
+}
+
+/** Removes the entries that no head names. Open ones stay, because a creation may be under way: they have no content. */
+async function sweep<T>(
+  entries: Entries<T>,
+  member: Member<T>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const found = (await entries.find(member, signal)).filter(
+    ([, { version }]) => version !== OPEN && version !== SEALED,
+  );
+  if (found.length === 0) return;
+  const head = await ifReadable(member.read(signal));
+  if (head === "unreadable") return;
+  for (const [list, { id }] of found)
+    if (!isNamed(head, list, id)) await entries.remove(member, { listed: { in: { [list]: id } } });
+}
+
+/** Deletes a thread whose head cannot say where it is listed. */
+async function removeUnreadable<T>(
+  stores: StoreFactory,
+  entries: Entries<T>,
+  member: Member<T>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  // The second time for a thread that was created between the first time and the deletion.
+  for (const isLast of [false, true]) {
+    for (const [list, entry] of await entries.find(member, signal)) {
+      if (entry.version === OPEN) await entries.seal(member, list, entry).catch(ifRefused);
+      else if (!isLast && entry.version !== SEALED)
+        await entries
+          .close(member, { ...listedOf(entry.value), in: { [list]: entry.id } }, entry.order, signal)
+          .catch(ifRefused);
+    }
+    if (!isLast) await stores.deleteThread(member.threadId, signal ? { signal } : {});
+  }
+}
+
+function deletionOf(
+  { revision: expectedRevision }: Pick<Missing, "revision">,
+  signal: AbortSignal | undefined,
+) {
+  return { expectedRevision, ...(signal && { signal }) };
+}
+
+/** The result of a read, or `"unreadable"` if the thread is damaged, or of a format that this version cannot read. */
+export async function ifReadable<R>(
+  read: Promise<R>,
+  report: (error: StoreError) => void = () => undefined,
+): Promise<R | "unreadable"> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!StoreError.is(error, "CORRUPT") && !(StoreError.is(error, "UNSUPPORTED") && error.threadId))
+      throw error;
+    report(error);
+    return "unreadable";
+  }
+}
+
+/** Throws all errors but refusals of the server, such as when its memory is full, and of a damaged index. */
+function ifRefused(error: unknown): void {
+  if (concernsAll(error)) throw error;
+}
+
+/** Whether an error is an outage or the end of the call, so that nothing else would succeed either. */
+export function concernsAll(error: unknown): boolean {
+  return !StoreError.is(error) || error.retryable || error.code === "ABORTED" || error.code === "CLOSED";
+}
+
+function left(cause: StoreError): StoreError {
+  return new StoreError(
+    cause.code,
+    `it is deleted, but a list may still have what it tells of it, such as its title; delete it again: ${cause.message}`,
+    { cause },
+  );
+}
