@@ -1,4 +1,4 @@
-import { MarkedDirectories, systemDirectoryClock } from "@scrollback/collections";
+import { Lists, systemDirectoryClock } from "@scrollback/collections";
 import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-core";
 import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
@@ -7,10 +7,11 @@ import { checkStoreOptions, checkValue } from "./checks.ts";
 import type { ErrorSource } from "./context.ts";
 import { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
+import type { ListedChat } from "./listed-chat.ts";
 import { OwnedChats } from "./owned-chats.ts";
+import { rebuildLists } from "./rebuild-lists.ts";
 import type { RunContext } from "./run-context.ts";
 import { Runs } from "./runs.ts";
-import { threads } from "./threads.ts";
 
 /**
  * Options of {@link ChatStore}. Each callback must return its result, not a promise. If it throws or returns an invalid result,
@@ -35,6 +36,12 @@ export interface ChatStoreOptions<M extends Identified> {
   /** The interval in milliseconds at which a run saves its answer and checks for a request to stop. Default 2,000. */
   readonly beatMs?: number;
   /**
+   * The names of labels that have lists of their own, so that a list with such a label reads only chats that have it. At most 8; the
+   * same in all processes. After a change call {@link ChatStore.rebuildLists}. Default: none, so that a list with labels reads up to 500
+   * chats for a page.
+   */
+  readonly indexedLabels?: readonly string[];
+  /**
    * Called with errors that no caller receives: of background work and of ends of runs, which are retried automatically, and of
    * callbacks. It is not awaited; what it throws becomes a warning of the process.
    */
@@ -57,21 +64,20 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
-    const { leaseMs = 15_000, beatMs = 2_000 } = options;
+    const { leaseMs = 15_000, beatMs = 2_000, indexedLabels = [] } = options;
     const callbacks = callbacksOf(options);
-    const { now, onError } = callbacks;
+    const { onError } = callbacks;
     const stores = options.stores.withTraits(chatMessageTraits);
-    const directories = new MarkedDirectories<StoredSummary>({
+    const lists = new Lists<StoredSummary, ListedChat>({
       stores,
-      leafThread: threads.leaf,
-      clock: { ...systemDirectoryClock, wall: now },
+      clock: systemDirectoryClock,
       onError: (error) => onError(error, "list"),
     });
     this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
     this.#context = {
       ...callbacks,
-      ...{ stores, directories, background, leaseMs, beatMs },
+      ...{ stores, lists, background, leaseMs, beatMs, indexedLabels },
       ...{ runs: new Runs<M>(), followers: new Followers() },
     };
   }
@@ -82,11 +88,22 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     return new OwnedChats(this.#context, ownerId);
   }
 
+  /**
+   * Lists each chat again that is not listed as its thread says: of one owner, or of all. Needed after a server lost data of lists, by
+   * eviction or failover, and after a change of {@link ChatStoreOptions.indexedLabels}. Reads every chat.
+   *
+   * @returns the number of chats.
+   */
+  async rebuildLists({ ownerId, signal }: { ownerId?: string; signal?: AbortSignal } = {}): Promise<number> {
+    if (ownerId !== undefined) checkValue("rebuildLists", "ownerId", isId, ownerId);
+    return await rebuildLists(this.#context, ownerId, signal);
+  }
+
   /** Returns when no run of this process is active and the order of lists is stored. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#context.runs.flush();
     await this.#background.flush();
-    await this.#context.directories.flush();
+    await this.#context.lists.flush();
   }
 
   /** The same as {@link ChatStore.flush}. */

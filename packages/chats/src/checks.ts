@@ -22,6 +22,7 @@ const MAX_MESSAGE_ID_BYTES = 256;
 const MAX_TITLE = 512;
 const MAX_LABELS_BYTES = 1_024;
 const MAX_METADATA_BYTES = 64 * 1_024;
+const MAX_INDEXED_LABELS = 8;
 const roles: readonly unknown[] = ["system", "user", "assistant", "tool"];
 
 export const isMessageId: Check = (value) => {
@@ -207,6 +208,11 @@ export function checkNewMessages(
   }
 }
 
+const isIndexedLabels: Check = (value) =>
+  Array.isArray(value) && value.length <= MAX_INDEXED_LABELS && value.every((name) => !isId(name))
+    ? undefined
+    : `must be an array of at most ${MAX_INDEXED_LABELS} names of labels`;
+
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkStoreOptions(options: unknown): void {
   checkOptions("ChatStore", options ?? null, {
@@ -218,6 +224,7 @@ export function checkStoreOptions(options: unknown): void {
     leaseMs: isTimerMs,
     beatMs: isTimerMs,
     onError: isFunction,
+    indexedLabels: isIndexedLabels,
   });
   const { stores } = options as { stores?: { settings?: { maxMessages?: number } } };
   if (stores === undefined) invalid("ChatStore: stores must be a store factory");

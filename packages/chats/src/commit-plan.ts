@@ -3,11 +3,9 @@ import type { Chat, Identified } from "./chat.ts";
 import { type ChatView, OutdatedError } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
 import { lastMessageOf, messageOf, type StoredEntry } from "./entries.ts";
-import { chatOf, type Head, type Operation, summaryOf, withFields, withOperation } from "./head.ts";
-import type { ChatLocation } from "./threads.ts";
-
-/** The maximum size of a chat's summary in the directory. */
-const MAX_SUMMARY_BYTES = 8_192;
+import { chatOf, type Head, type Operation, withFields, withOperation } from "./head.ts";
+import { draftOf, listedAs, memberOf } from "./listed-chat.ts";
+import { type ChatLocation, listsOf } from "./threads.ts";
 
 /** The changes of one write to a chat. */
 export interface Plan<M> {
@@ -64,7 +62,7 @@ export async function commitPlan<M extends Identified>(
     ...fields,
     writes,
   });
-  return await commit(context, location, signal, view, { head: next, drop, append });
+  return await commit(context, location, { method, signal }, view, { head: next, drop, append });
 }
 
 /** The newest message after a change. Reads it if the change dropped all entries that were read. */
@@ -79,41 +77,41 @@ async function newLastMessage<M extends Identified>(
   return last && lastMessageOf(last, preview);
 }
 
-/** Commits the new state of a chat, and notes it in the directory. @throws OutdatedError if another writer was first. */
+/** The writes whose caller waits until lists show them. */
+const SHOWN_AT_ONCE: readonly string[] = ["create", "update", "fork", "import"];
+
+/** Commits the new state of a chat, and tells its lists. @throws OutdatedError if another writer was first. */
 export async function commit<M extends Identified>(
   context: ChatContext<M>,
-  { threadId, directory, chatId }: ChatLocation,
-  signal: AbortSignal | undefined,
+  location: ChatLocation,
+  { method, signal }: Pick<CommitOptions, "method" | "signal">,
   view: ChatView<M>,
   { head, drop, append }: { head: Head; drop: number; append: readonly StoredEntry<M>[] },
 ): Promise<Written<M>> {
-  const { stores, directories, now } = context;
-  const value = summaryOf(head);
-  if (stores.metadataSize(value) > MAX_SUMMARY_BYTES)
-    throw new StoreError(
-      "TOO_LARGE",
-      "the title, the labels and the ids of the chat must take at most 8 KiB when encoded",
-    );
-  const { ttlMs } = stores.settings;
-  const { incarnation, activeAt: order, writes: version } = head;
-  let revision: Revision | null = null;
-  try {
-    await directories.write(directory, { key: [chatId], incarnation }, async () => {
-      const change = { drop, append: append.map(messageOf), metadata: head };
+  const { stores, lists, followers } = context;
+  const { threadId } = location;
+  const member = memberOf<M>(stores, location);
+  const placed = listsOf(head, context.indexedLabels);
+  const { listed, revision, expiresAt } = await lists
+    .write(member, view.head, placed, draftOf(head), async (places) => {
+      const change = { drop, append: append.map(messageOf), metadata: { ...head, listed: places } };
       const options = { expectedRevision: view.revision, ...(signal && { signal }) };
-      revision = await stores.open(threadId).commit(change, options);
-      const expiry = ttlMs !== undefined && { expiresAt: now() + ttlMs };
-      return { order, version, value, was: view.head?.activeAt ?? null, ...expiry };
+      return { revision: String(await stores.open(threadId).commit(change, options)) };
+    })
+    .catch((error) => {
+      throw StoreError.is(error, "CONFLICT")
+        ? new OutdatedError("another writer was first", { cause: error })
+        : error;
     });
-  } catch (error) {
-    if (StoreError.is(error, "CONFLICT"))
-      throw new OutdatedError("another writer was first", { cause: error });
-    throw error;
-  }
-  context.followers.notify(threadId);
+  followers.notify(threadId);
+  const next = { ...head, listed };
+  const snapshot = listedAs(next, revision, expiresAt);
+  if (!view.head || (SHOWN_AT_ONCE.includes(method) && !head.copying)) await lists.tell(member, snapshot);
+  else if (view.head.run?.id !== head.run?.id) context.background(lists.tell(member, snapshot));
+  // A list reads the head of a chat with a run.
+  else if (!head.run) lists.tellSoon(member, snapshot);
   const entries = [...view.entries.slice(0, view.entries.length - drop), ...append];
-  const written = String(revision);
-  return { chat: chatOf(head, written, context), head, revision: written, entries, older: view.older };
+  return { chat: chatOf(next, revision, context), head: next, revision, entries, older: view.older };
 }
 
 function commonLength(one: readonly unknown[], other: readonly unknown[]): number {

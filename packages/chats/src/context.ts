@@ -1,8 +1,9 @@
-import type { MarkedDirectories } from "@scrollback/collections";
+import type { Lists } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
+import type { ListedChat } from "./listed-chat.ts";
 
 /**
  * The source of an error that no caller receives: a heartbeat of a run; an attempt to end a run, which is repeated; the maintenance
@@ -13,7 +14,9 @@ export type ErrorSource = "beat" | "end" | "list" | "callback";
 /** The shared context of all chats of a {@link ChatStore}. */
 export interface ChatContext<M extends Identified> {
   readonly stores: StoreFactory;
-  readonly directories: MarkedDirectories<StoredSummary>;
+  readonly lists: Lists<StoredSummary, ListedChat>;
+  /** The labels that have lists of their own. */
+  readonly indexedLabels: readonly string[];
   /** Returns the problem of a message, or undefined. */
   check(message: unknown): string | undefined;
   preview(message: M): string;

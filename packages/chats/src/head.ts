@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { parseMetadata } from "@scrollback/collections";
+import { type Listed, parseMetadata } from "@scrollback/collections";
 import { invalid, jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatSummary } from "./chat.ts";
 
@@ -8,7 +8,7 @@ export const FORMAT_VERSION = 1;
 /** The number of operation ids that a chat remembers. */
 const REMEMBERED_OPERATIONS = 64;
 
-/** The summary of a chat in the directory. */
+/** What lists tell of a chat. */
 export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
   readonly run?: StoredRun;
   /** Present during a copy in several commits. The chat exists only after the last one. */
@@ -42,6 +42,8 @@ export interface Head extends StoredSummary {
   readonly incarnation: string;
   /** Counts the commits of the incarnation. */
   readonly writes: number;
+  /** Its entries in lists. */
+  readonly listed: Listed;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The newest operation ids, each with a digest of its request. */
   readonly operations: readonly (readonly [operationId: string, digest: string])[];
@@ -70,7 +72,7 @@ export function newHead(id: string, now: number): Head {
     );
   return {
     version: FORMAT_VERSION,
-    ...{ id, incarnation: randomBytes(9).toString("base64url"), writes: 0 },
+    ...{ id, incarnation: randomBytes(9).toString("base64url"), writes: 0, listed: { in: {} } },
     ...{ createdAt: now, updatedAt: now, activeAt: now },
     ...{ pinned: false, archived: false, labels: {}, messageCount: 0, metadata: {}, operations: [] },
   };
@@ -82,8 +84,8 @@ export function withFields(head: Head, fields: { readonly [K in keyof Head]?: He
   return Object.fromEntries(changed) as unknown as Head;
 }
 
-/** The summary of a chat for the directory. */
-export function summaryOf({ version, id, incarnation, writes, metadata, operations, ...rest }: Head) {
+/** What lists tell of a chat. */
+export function summaryOf({ version, id, incarnation, writes, listed, metadata, operations, ...rest }: Head) {
   return rest satisfies StoredSummary;
 }
 

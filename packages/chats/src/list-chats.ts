@@ -1,10 +1,12 @@
-import { invalid, StoreError } from "@scrollback/store-core";
-import type { ChatList, Identified, ListChats } from "./chat.ts";
+import { nameOf } from "@scrollback/collections";
+import { StoreError } from "@scrollback/store-core";
+import type { ChatList, ChatSummary, Identified, ListChats } from "./chat.ts";
 import { deleteChat } from "./delete-chats.ts";
-import { type Copying, type Head, listedChat, type StoredSummary } from "./head.ts";
-import { readMember } from "./read-member.ts";
+import { type Copying, listedChat, type StoredSummary } from "./head.ts";
+import { type ListedChat, memberOf } from "./listed-chat.ts";
+import { rebuildLists } from "./rebuild-lists.ts";
 import type { RunContext } from "./run-context.ts";
-import { locationOf, threads } from "./threads.ts";
+import { listOf, locationOf, names } from "./threads.ts";
 
 const DEFAULT_LIMIT = 20;
 /** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
@@ -16,36 +18,54 @@ export async function listChats<M extends Identified>(
   owner: string,
   { limit = DEFAULT_LIMIT, cursor, archived = false, pinned, labels = {}, signal }: ListChats,
 ): Promise<ChatList> {
-  const wanted = Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1));
-  const abandoned: string[] = [];
-  const isAbandoned = (copying: Copying | undefined) =>
-    copying !== undefined && copying.since < context.now() - ABANDONED_AFTER_MS;
-  const matches = (chat: StoredSummary) =>
-    !chat.copying &&
-    chat.archived === archived &&
-    (pinned === undefined || chat.pinned === pinned) &&
-    wanted.every(([name, value]) => chat.labels[name] === value);
+  const { lists, stores, onError } = context;
+  const { list, filter } = queryOf(context.indexedLabels, archived, pinned, labels);
   const request = {
-    limit,
-    filterName: JSON.stringify([archived, pinned ?? null, wanted]),
-    filter: ({ key, value }: { key: readonly string[]; value: StoredSummary }) => {
-      if (isAbandoned(value.copying)) abandoned.push(key[0] ?? "");
-      return matches(value);
-    },
-    read: ([chatId = ""]: readonly string[]) => readMember(context, owner, chatId, signal),
-    ...(cursor !== undefined && { pageToken: cursor }),
-    ...(signal && { signal }),
+    ...{ list, limit, cursor, signal, direction: "down" as const },
+    ...(filter && { filter }),
+    index: names.index(nameOf(owner), list),
+    memberOf: ({ key }: { key: string }) =>
+      memberOf<M>(stores, locationOf(owner, key), (error) => onError(error, "list")),
   };
   try {
-    const page = await context.directories.page(threads.directory(owner), request);
-    for (const chatId of new Set(abandoned)) {
-      const isMeant = ({ copying }: Head) => isAbandoned(copying);
-      context.background(deleteChat(context, locationOf(owner, chatId), undefined, isMeant));
-    }
-    const chats = page.entries.map(({ key, value }) => listedChat(key[0] ?? "", value, context));
-    return { chats, ...(page.nextPageToken !== undefined && { cursor: page.nextPageToken }) };
-  } catch (cause) {
-    if (cursor === undefined || !StoreError.is(cause, "INVALID_ARGUMENT")) throw cause;
-    return invalid("list: cursor must come from a page with the same filters");
+    const page = await lists.page(request);
+    const chats = page.items.flatMap(({ member, told, snapshot }): ChatSummary[] => {
+      if (typeof snapshot === "object" && snapshot.head.copying) removeAbandoned(context, owner, snapshot);
+      return told ? [listedChat(member.key, told, context)] : [];
+    });
+    return { chats, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+  } catch (error) {
+    // The server has lost a part of the index.
+    if (StoreError.is(error, "CORRUPT")) context.background(rebuildLists(context, owner, undefined));
+    throw error;
   }
+}
+
+/** The list that has fewest other chats, and what to leave out of it. */
+function queryOf(
+  indexedLabels: readonly string[],
+  archived: boolean,
+  pinned: boolean | undefined,
+  labels: NonNullable<ListChats["labels"]>,
+) {
+  const wanted = Object.entries(labels);
+  const indexed = wanted.find(([name]) => indexedLabels.includes(name));
+  const facet = indexed ?? (pinned ? "pinned" : undefined);
+  const others = wanted.filter((one) => one !== indexed);
+  const isExact = others.length === 0 && (pinned === undefined || (pinned && facet === "pinned"));
+  const filter = (chat: StoredSummary) =>
+    (pinned === undefined || chat.pinned === pinned) &&
+    others.every(([name, value]) => chat.labels[name] === value);
+  return { list: listOf(archived, facet), ...(!isExact && { filter }) };
+}
+
+function removeAbandoned<M extends Identified>(
+  context: RunContext<M>,
+  owner: string,
+  { head: { id } }: ListedChat,
+): void {
+  const isAbandoned = (copying: Copying | undefined) =>
+    copying !== undefined && copying.since < context.now() - ABANDONED_AFTER_MS;
+  const isMeant = ({ head: { copying } }: ListedChat) => isAbandoned(copying);
+  context.background(deleteChat(context, locationOf(owner, id), { isMeant }));
 }

@@ -35,7 +35,7 @@ import {
   isMessageId,
 } from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
-import { deleteAllChats, deleteChat, finishDeletion } from "./delete-chats.ts";
+import { deleteAllChats, deleteChat } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
 import { type ChatChange, type FollowOptions, followChat } from "./follow-chat.ts";
@@ -43,6 +43,7 @@ import { type ForkOptions, forkChat } from "./fork-chat.ts";
 import { chatOf, type Head, newHead } from "./head.ts";
 import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
+import { listedAs, memberOf } from "./listed-chat.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { checkRunChange } from "./run-checks.ts";
 import type { RunContext } from "./run-context.ts";
@@ -108,7 +109,10 @@ export class OwnedChats<M extends Identified = Identified> {
     return await this.#read(chatId, options);
   }
 
-  /** One page of the chats, newest `activeAt` first, ties by id. Chats that do not change meanwhile are on exactly one page. */
+  /**
+   * One page of the chats, newest `activeAt` first, ties by id, downwards. Chats that do not change meanwhile are on exactly one page. A
+   * page with `pinned: false`, or with labels that are not indexed, may be short and have a cursor: it passes at most 500 chats.
+   */
   async list(options: ListChats = {}): Promise<ChatList> {
     checkChat("list", this.ownerId, options, "list");
     return await listChats(this.#context, this.ownerId, options);
@@ -280,21 +284,18 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Deletes a chat, readable or not. None of its data stays stored. A missing chat is not an error. After a failure, call it again:
-   * the second call, or the next list, completes the deletion.
+   * Deletes a chat, readable or not. None of its data stays stored. A missing chat is not an error. After a failure, call it again.
    */
   async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("delete", chatId, options, "signal");
-    const location = locationOf(this.ownerId, chatId);
-    const isFound = await deleteChat(this.#context, location, options.signal);
-    if (!isFound) await finishDeletion(this.#context, this.ownerId, location, options.signal);
+    await deleteChat(this.#context, locationOf(this.ownerId, chatId), { signal: options.signal });
   }
 
   /**
-   * Deletes all chats of the owner, readable or not, and then the list. After a failure, call it again. A chat that is created
-   * meanwhile is either deleted or listed.
+   * Deletes all chats of the owner that exist now, readable or not. After a failure, call it again. Ends beside writers: a chat that
+   * is created meanwhile may stay, and is listed.
    *
-   * @throws the error of the first chat that cannot be deleted, after the others are. StoreError `CONFLICT` if other processes keep writing, or one died during a write less than 5 minutes ago.
+   * @throws the error of the first chat that cannot be deleted, after the others are.
    */
   async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("deleteAll", this.ownerId, options, "signal");
@@ -335,10 +336,13 @@ export class OwnedChats<M extends Identified = Identified> {
     chatId: string,
     options: { limit?: number; before?: string; signal?: AbortSignal },
   ): Promise<ChatPage<M> | undefined> {
-    const { stores } = this.#context;
-    const view = await ChatView.read<M>(stores, locationOf(this.ownerId, chatId).threadId, options);
+    const { stores, lists } = this.#context;
+    const location = locationOf(this.ownerId, chatId);
+    const view = await ChatView.read<M>(stores, location.threadId, options);
     if (!view.head || view.head.copying || view.revision === null) return undefined;
     const { older } = view;
+    // A process that died after its commit may not have told the lists.
+    lists.seen(memberOf<M>(stores, location), listedAs(view.head, view.revision, view.expiresAt));
     const chat = chatOf(view.head, view.revision, this.#context);
     return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
   }

@@ -72,7 +72,11 @@ async function writeOnce<M extends Identified>(
   if (!plan && head && revision !== null) {
     if (!operation) return unchanged(context, view, head, revision);
     const noted = withFields(head, { operations: withOperation(head, operation), writes: head.writes + 1 });
-    return await commit(context, location, options.signal, view, { head: noted, drop: 0, append: [] });
+    return await commit(context, location, { method, signal: options.signal }, view, {
+      head: noted,
+      drop: 0,
+      append: [],
+    });
   }
   return await commitPlan(context, location, view, base, plan ?? {}, {
     method,

@@ -14,7 +14,10 @@ const cycle: unknown[] = [];
 cycle.push(cycle);
 
 /** A new callback does not compile without an entry. */
-const wrongResults: Record<Exclude<keyof Options, "stores" | "leaseMs" | "beatMs">, unknown> = {
+const wrongResults: Record<
+  Exclude<keyof Options, "stores" | "leaseMs" | "beatMs" | "indexedLabels">,
+  unknown
+> = {
   check: Promise.resolve("a promise"),
   preview: 1,
   closeAnswer: { id: "a", role: "assistant", cycle },

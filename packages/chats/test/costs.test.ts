@@ -8,7 +8,9 @@ import { CountingDriver } from "./counting-driver.ts";
 
 const READ = "read chat";
 const COMMIT = "commit chat";
-const NOTE = "commit directory";
+const INSERT = "insertEntry";
+const TELL = "updateEntry";
+const REMOVE = "removeEntry";
 
 function setUp() {
   const driver = new CountingDriver();
@@ -24,10 +26,10 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${i
 withoutChance();
 
 describe("requests", () => {
-  test("create: a read, a mark and a commit", async () => {
+  test("create: a read, its entry, a commit, and the entry again", async () => {
     const { driver, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue("q") });
-    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+    expect(driver.take()).toEqual([READ, INSERT, COMMIT, TELL]);
   });
 
   test("get and read: one read", async () => {
@@ -42,15 +44,14 @@ describe("requests", () => {
     expect(driver.take()).toEqual([READ]);
   });
 
-  test("each write: a read and a commit, and a mark for the first", async () => {
-    const { driver, connect } = setUp();
+  test("each write: a read and a commit, and its entry: at once for an update, otherwise within a second", async () => {
+    const { driver, chats, connect } = setUp();
     await connect().mine.create({ id: "c", messages: dialogue("q", "a", "q2", "a2") });
     const { mine } = connect();
     driver.take();
-    await mine.touch("c");
-    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+    await mine.update("c", { title: "T" });
+    expect(driver.take()).toEqual([READ, COMMIT, TELL]);
     const writes = [
-      () => mine.update("c", { title: "T" }),
       () => mine.touch("c"),
       () => mine.append("c", [message("q3")]),
       () => mine.upsert("c", message("q3", "user", "other")),
@@ -62,6 +63,21 @@ describe("requests", () => {
       await write();
       expect(driver.take()).toEqual([READ, COMMIT]);
     }
+    await vi.waitFor(() => expect(driver.take()).toEqual([TELL]), 2_000);
+    await chats.flush();
+  });
+
+  test("update to another list: another entry, and the first one is removed", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c" });
+    driver.take();
+    await mine.update("c", { archived: true });
+    expect(driver.take()).toEqual([READ, INSERT, COMMIT, TELL, REMOVE]);
+    await mine.update("c", { title: "T" });
+    // A process that died would not have removed it.
+    expect(driver.take()).toEqual([READ, REMOVE, COMMIT, TELL]);
+    await mine.update("c", { title: "U" });
+    expect(driver.take()).toEqual([READ, COMMIT, TELL]);
   });
 
   test("a message further back: one more read for each doubling of the distance", async () => {
@@ -81,53 +97,54 @@ describe("requests", () => {
     }
   });
 
-  test("the notes of several writes are one request within a second", async () => {
+  test("the entries of several writes are told once", async () => {
     const { driver, chats, mine } = setUp();
     for (const id of ids(5)) await mine.create({ id });
+    for (const id of ids(5)) for (let time = 0; time < 3; time++) await mine.touch(id);
     driver.take();
     await chats.flush();
-    expect(driver.take()).toEqual([NOTE]);
+    expect(driver.take()).toEqual(Array(5).fill(TELL));
   });
 
-  test("delete: a read, a mark and a deletion, then a read and a commit of the directory", async () => {
+  test("delete: a read, its entry, the thread, and the entry again", async () => {
     const { driver, connect, chats, mine } = setUp();
     await mine.create({ id: "c" });
     await mine.create({ id: "kept" });
     await chats.flush();
     driver.take();
     await connect().mine.delete("c");
-    expect(driver.take()).toEqual([READ, NOTE, "delete chat", "read directory", NOTE]);
+    expect(driver.take()).toEqual([READ, TELL, "delete chat", REMOVE]);
     await connect().mine.delete("c");
     // What an expired chat may have left.
-    expect(driver.take()).toEqual([READ, "delete chat", "read directory"]);
+    expect(driver.take()).toEqual([READ, "delete chat", "entriesOf", "entriesOf"]);
   });
 
-  test("fork: a read, a mark and a commit; export: a read; import: a mark and a commit", async () => {
+  test("fork: a read and a creation; export: a read; import: a creation", async () => {
     const { driver, chats, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue(...ids(200)) });
     await chats.flush();
     driver.take();
     await mine.fork("c", { at: "m100" });
-    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+    expect(driver.take()).toEqual([READ, INSERT, COMMIT, TELL]);
     const data = await mine.export("c");
     expect(driver.take()).toEqual([READ]);
     await mine.import(data);
-    expect(driver.take()).toEqual([NOTE, COMMIT]);
+    expect(driver.take()).toEqual([INSERT, COMMIT, TELL]);
   });
 
-  test("begin to end: a read and a commit, one request for each beat, a commit", async () => {
+  test("begin to end: a read and a commit, one request for each beat, a commit; the entry twice", async () => {
     const { driver, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue(...ids(200)) });
     driver.take();
     const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
-    expect(driver.take()).toEqual([READ, COMMIT]);
+    expect(driver.take()).toEqual([READ, COMMIT, TELL]);
     for (const text of ["one", "one two"]) {
       run.update(message("a", "assistant", text));
       await run.save();
       expect(driver.take()).toEqual([COMMIT]);
     }
     await run.end({ message: message("a", "assistant", "all"), status: "complete" });
-    expect(driver.take()).toEqual([COMMIT]);
+    expect(driver.take()).toEqual([COMMIT, TELL]);
   });
 
   test("a beat without changes: a read, and a commit before the lease ends", async () => {
@@ -174,41 +191,44 @@ describe("requests", () => {
     controller.abort();
   });
 
-  test("list: one read, then one concurrent read for each chat with a write in progress", async () => {
+  test("list: one request, and one concurrent read for each chat with a run", async () => {
     const { driver, connect, chats, mine } = setUp();
-    for (const id of ids(5)) await mine.create({ id });
+    for (const id of ids(300)) await mine.create({ id });
     await chats.flush();
     driver.take();
-    await connect().mine.list();
-    expect(driver.take()).toEqual(["read directory"]);
-    await mine.touch("m1");
-    await mine.touch("m2");
+    let page = await connect().mine.list({ limit: 30 });
+    expect(page.chats).toHaveLength(30);
+    expect(driver.take()).toEqual(["listEntries"]);
+    page = await connect().mine.list({ limit: 30, cursor: String(page.cursor) });
+    expect(page.chats).toHaveLength(30);
+    expect(driver.take()).toEqual(["listEntries"]);
+    const runs = [
+      await mine.begin("m1", { append: [message("q")] }),
+      await mine.begin("m2", { nothing: true }),
+    ];
     driver.take();
     await connect().mine.list();
-    expect(driver.take()).toEqual(["read directory", READ, READ]);
+    expect(driver.take()).toEqual(["listEntries", READ, READ]);
+    for (const run of runs) await run.end({ status: "stopped" });
   });
 
-  test("list: the newest chats are one read for any number of chats; older pages read leaves", async () => {
-    vi.restoreAllMocks();
-    const { driver, connect, chats, mine } = setUp();
-    // Each note starts the compaction into leaves with some probability: after 600 notes it has run.
-    for (let round = 0; round < 2; round++) {
-      for (const id of ids(300)) await (round === 0 ? mine.create({ id }) : mine.touch(id));
-      await chats.flush();
-    }
+  test("list: a page of an indexed label reads only chats with it; another label at most 500 chats", async () => {
+    const driver = new CountingDriver();
+    const mine = new ChatStore({ stores: createStores(driver), indexedLabels: ["kind"] }).of("ada");
+    for (const [index, id] of ids(620).entries())
+      await mine.create({ id, labels: { kind: index % 10, mood: index % 10 } });
     driver.take();
-    const reader = connect().mine;
-    let page = await reader.list({ limit: 30 });
-    expect(page.chats).toHaveLength(30);
-    expect(driver.take()).toEqual(["read directory"]);
-    for (let listed = 30; listed < 300; listed += page.chats.length) {
-      if (page.cursor === undefined) throw new Error(`${listed} chats of 300`);
-      page = await reader.list({ limit: 30, cursor: page.cursor });
-      const [first, ...leaves] = driver.take();
-      expect(first).toBe("read directory");
-      expect(leaves.filter((one) => one !== "read leaf")).toEqual([]);
-      expect(leaves.length).toBeLessThanOrEqual(2);
-    }
+    expect((await mine.list({ labels: { kind: 3 }, limit: 62 })).chats).toHaveLength(62);
+    expect(driver.take()).toEqual(["listEntries"]);
+    const page = await mine.list({ labels: { mood: 3 }, limit: 62 });
+    expect(page.chats).toHaveLength(50);
+    expect(driver.take()).toEqual(Array(5).fill("listEntries"));
+    const rest = await mine.list({ labels: { mood: 3 }, limit: 62, cursor: String(page.cursor) });
+    expect(rest.chats).toHaveLength(12);
+    expect(rest).not.toHaveProperty("cursor");
+    const both = { labels: { kind: 3, mood: 3 }, pinned: false, limit: 10 };
+    const { chats, cursor = "" } = await mine.list(both);
+    expect((await mine.list({ ...both, cursor })).chats.map(({ id }) => id)).not.toContain(chats.at(-1)?.id);
   });
 });
 

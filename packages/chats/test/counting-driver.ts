@@ -1,9 +1,14 @@
-import type { MemoryDriver } from "@scrollback/store-core";
+import { type MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 
-/** Threads in memory, and a record of their requests: `read chat`, `commit directory`, `delete leaf` and so on. */
+/** Threads and lists in memory, and a record of their requests: `read chat`, `insertEntry` and so on. */
 export class CountingDriver extends KeptDriver {
   readonly #requests: string[] = [];
+  override readonly index = wrappedIndex(new MemoryIndex(systemClock), (verb, run) => {
+    this.#requests.push(verb);
+    return run();
+  });
 
   override async commit(...args: Parameters<MemoryDriver["commit"]>) {
     this.#note("commit", args[0].threadId);

@@ -1,6 +1,7 @@
-import { createStores, type Driver } from "@scrollback/store-core";
+import { createStores, type Driver, type EntryIndex } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import type { ContractMessage } from "../src/contract/index.ts";
 import { dialogue, message, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type OwnedChats } from "../src/index.ts";
@@ -29,6 +30,9 @@ function dyingDriver(driver: Driver, writesLeft: number, moment: (typeof moments
     delete: (request) => write(() => driver.delete(request)),
     read: (request) => (left < 0 ? never() : driver.read(request)),
     list: (request) => driver.list(request),
+    index: wrappedIndex(driver.index as EntryIndex, (verb, run) =>
+      verb.endsWith("Entry") ? write(run) : left < 0 ? never() : run(),
+    ),
     close: async () => undefined,
     classifyError: (error) => driver.classifyError(error),
   };
@@ -111,6 +115,11 @@ for (const [method, { run, ids, texts }] of Object.entries(cases)) {
 
         const others = new ChatStore<ContractMessage>({ stores: createStores(driver) });
         const theirs = others.of("ada");
+        const members = (await theirs.list()).chats.map(({ id }) => id);
+        const there = await Promise.all(["c", "kept", "new"].map((id) => theirs.get(id)));
+        expect(members.toSorted()).toEqual(there.flatMap((chat) => chat?.id ?? []));
+        // Each chat was read.
+        await others.flush();
         const listed = (await theirs.list()).chats;
         for (const id of ["c", "kept", "new"]) {
           const found = await theirs.get(id);

@@ -19,6 +19,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "./driver.ts";
+import type { EntryIndex } from "./entry-index.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { MemoryIndex } from "./memory-index.ts";
 import { kindOfRecord } from "./record.ts";
@@ -83,7 +84,7 @@ const capabilities: DriverCapabilities = Object.freeze({
  */
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
-  readonly index: MemoryIndex;
+  readonly index: EntryIndex;
   readonly #threads = new Map<string, Thread>();
   /** In the order of their deletion. */
   readonly #deleted = new Map<string, Deleted>();

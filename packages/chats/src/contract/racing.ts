@@ -21,6 +21,7 @@ export const racing: readonly ContractTest[] = [
       expect(added?.toSorted()).toEqual(clients.map((_, index) => `m${index}`));
       expect(Object.keys(page?.chat.labels ?? {})).toHaveLength(clients.length);
       expect(page?.chat).toMatchObject({ messageCount: 10, lastMessage: { id: added?.at(-1) } });
+      for (const client of clients) await client.list();
       expect((await mine.list()).chats).toMatchObject([
         { id: "c", messageCount: 10, labels: page?.chat.labels },
       ]);

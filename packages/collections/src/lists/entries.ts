@@ -42,14 +42,19 @@ export class Entries<T> {
     throw new StoreError("TOO_LARGE", "what lists tell of it must take at most 8 KiB when encoded");
   }
 
-  /** Inserts an open entry with a new id in each list. Resolves to the places. */
-  async open(member: Member<T>, lists: readonly string[], order: number, listed: Listed): Promise<Places> {
+  /** Inserts an open entry with a new id in each list. It expires in a day, if the thread then does not name it. Resolves to the places. */
+  async open(
+    member: Member<T>,
+    lists: readonly string[],
+    { order, listed }: Pick<Snapshot<T>, "order" | "listed">,
+    { expires = true }: { readonly expires?: boolean } = {},
+  ): Promise<Places> {
     const made = Object.fromEntries(lists.map((list) => [list, randomBytes(9).toString("base64url")]));
     const value = entryValue<T>(member, { listed: { ...listed, in: { ...listed.in, ...made } } });
-    const expiresAt = this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY);
+    const expiry = expires && { expiresAt: this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY) };
     await Promise.all(
       Object.entries(made).map(([list, id]) =>
-        this.#index(member, list).insert({ key: member.key, id }, { version: OPEN, order, value, expiresAt }),
+        this.#index(member, list).insert({ key: member.key, id }, { version: OPEN, order, value, ...expiry }),
       ),
     );
     return made;

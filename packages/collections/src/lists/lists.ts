@@ -114,7 +114,10 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       to(Object.fromEntries(added.map((list) => [list, "x".repeat(12)]))),
     );
     if (left) await this.#entries.remove(member, { listed: { in: left } });
-    const made = added.length === 0 ? {} : await this.#entries.open(member, added, draft.order, to({}));
+    const made =
+      added.length === 0
+        ? {}
+        : await this.#entries.open(member, added, { order: draft.order, listed: to({}) });
     const listed = to(made);
     try {
       const { ttlMs } = this.#stores.settings;
@@ -129,6 +132,22 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   /** Tells the entries of a thread what its head says. @throws what a request throws; it is then repeated within a second. */
   async tell(member: Member<T, S>, snapshot: S): Promise<void> {
     await this.#telling.now(member, snapshot);
+  }
+
+  /** Does the same, after a move to other lists if it is not in these. Another writer that is first does both itself. */
+  async place(member: Member<T, S>, snapshot: S, lists: readonly string[]): Promise<void> {
+    const current = Object.keys(snapshot.listed.in);
+    if (current.length === lists.length && lists.every((list) => current.includes(list)))
+      return await this.tell(member, snapshot);
+    try {
+      const draft = { ...snapshot, version: snapshot.version + 1 };
+      const placed = await this.write(member, snapshot, lists, draft, (listed) =>
+        member.place(snapshot, listed),
+      );
+      await this.tell(member, placed);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+    }
   }
 
   /** Does the same within a second. A list of this process does it first. */

@@ -106,7 +106,7 @@ export class Telling<T, S extends Snapshot<T>> {
       const read = await ifReadable(member.read());
       if (read === "unreadable" || !read.listed) return;
       const isSame = gone.every((list) => read.listed.in[list] === snapshot.listed.in[list]);
-      snapshot = (isSame && (await this.#adopt(member, read, gone))) || read;
+      snapshot = (isSame && (await this.#adopt(member, read, gone, attempt > 0))) || read;
       if (attempt > 0) await pause(Math.min(attempt, 4));
     }
     throw new StoreError(
@@ -116,8 +116,14 @@ export class Telling<T, S extends Snapshot<T>> {
   }
 
   /** Gives a thread new entries in the lists where its own are gone. Resolves to undefined if it has changed meanwhile. */
-  async #adopt(member: Member<T, S>, snapshot: S, gone: readonly string[]): Promise<S | undefined> {
-    const made = await this.#entries.open(member, gone, snapshot.order, snapshot.listed);
+  async #adopt(
+    member: Member<T, S>,
+    snapshot: S,
+    gone: readonly string[],
+    isRepeated: boolean,
+  ): Promise<S | undefined> {
+    // If this process's clock is more than a day slow, an entry that expires would be gone at once again.
+    const made = await this.#entries.open(member, gone, snapshot, { expires: !isRepeated });
     const listed: Listed = { ...snapshot.listed, in: { ...snapshot.listed.in, ...made } };
     try {
       return await member.place(snapshot, listed);
