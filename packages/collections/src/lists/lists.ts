@@ -53,6 +53,8 @@ export interface ListRequest<T, S extends Snapshot<T>> {
 export interface ListItem<T, S extends Snapshot<T>> {
   readonly member: Member<T, S>;
   readonly told: T | undefined;
+  /** The place in the list. */
+  readonly order: number;
   /** The head, if it was read. `"unreadable"`: it is damaged. */
   readonly snapshot?: S | "unreadable";
 }
@@ -78,7 +80,9 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly #entries: Entries<T>;
   readonly #telling: Telling<T, S>;
 
+  /** Does no I/O. @throws StoreError `UNSUPPORTED` if the backend has no index. */
   constructor({ stores, clock, onError }: ListsOptions) {
+    stores.index("any");
     this.#stores = stores;
     this.#clock = clock;
     this.#entries = new Entries({ stores, wall: clock.wall });
@@ -234,7 +238,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   /** The thread of an entry; undefined if it is not in the list. */
   async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
     const { list, signal } = request;
-    const { version, key, id } = entry;
+    const { version, key, id, order } = entry;
     const value = entry.value as EntryValue<T> | undefined;
     const member = request.memberOf({ key, names: value?.names });
     const told = value?.told;
@@ -244,9 +248,9 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       told !== undefined &&
       !value?.isDoubtful &&
       !(value?.until !== undefined && value.until <= this.#clock.wall());
-    if (isEnough && !request.readsAll) return { member, told };
+    if (isEnough && !request.readsAll) return { member, told, order };
     const snapshot = await ifReadable(member.read(signal));
-    if (snapshot === "unreadable") return { member, told, snapshot };
+    if (snapshot === "unreadable") return { member, told, order, snapshot };
     if (!isNamed(snapshot, list, id) || !snapshot.listed) {
       // An open entry may belong to a creation that is under way.
       if (version !== OPEN && version !== SEALED)
@@ -254,7 +258,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       return undefined;
     }
     if (version < SEALED && version < snapshot.version) this.#telling.soon(member, snapshot);
-    return { member, told: snapshot.told, snapshot };
+    return { member, told: snapshot.told, order: snapshot.order, snapshot };
   }
 
   /** The names of all threads in indexes, each once. Upwards, because threads only move up. */

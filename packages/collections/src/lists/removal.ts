@@ -6,6 +6,8 @@ import { isNamed, type Listed, type Member, type Missing, OPEN, SEALED, type Sna
 export interface RemoveOptions<S> extends ConflictRetries {
   /** Whether this thread is meant. An unreadable one is then not deleted. Default: any is, readable or not. */
   isMeant?(snapshot: S): boolean;
+  /** Deletes what the thread refers to, before the thread is deleted at the same revision. Runs again if the thread has changed. */
+  clear?(thread: S | "unreadable"): Promise<void>;
 }
 
 /**
@@ -17,13 +19,16 @@ export async function removeThread<T, S extends Snapshot<T>>(
   stores: StoreFactory,
   entries: Entries<T>,
   member: Member<T, S>,
-  { isMeant, signal, ...retries }: RemoveOptions<S>,
+  { isMeant, clear, signal, ...retries }: RemoveOptions<S>,
 ): Promise<S | undefined> {
   let found: S | undefined;
   const closed: Listed[] = [];
   const attempt = async () => {
     const snapshot = isMeant ? await member.read(signal) : await ifReadable(member.read(signal));
-    if (snapshot === "unreadable") return await removeUnreadable(stores, entries, member, signal);
+    if (snapshot === "unreadable") {
+      await clear?.(snapshot);
+      return await removeUnreadable(stores, entries, member, signal);
+    }
     if (!snapshot.listed) {
       // The content of an expired thread may still be stored.
       if (!found) await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
@@ -32,6 +37,7 @@ export async function removeThread<T, S extends Snapshot<T>>(
     // The thread of the first attempt is deleted. This one was created since.
     if (found && found.incarnation !== snapshot.incarnation) return;
     if (isMeant?.(snapshot) === false) return;
+    await clear?.(snapshot);
     closed.push(snapshot.listed);
     // A full or damaged index does not protect the thread. Its entries are then removed after it.
     await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);
