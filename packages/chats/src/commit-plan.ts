@@ -5,7 +5,7 @@ import type { ChatContext } from "./context.ts";
 import { lastMessageOf, messageOf, type StoredEntry } from "./entries.ts";
 import { chatOf, type Head, type Operation, withFields, withOperation } from "./head.ts";
 import { draftOf, listedAs, memberOf } from "./listed-chat.ts";
-import { type ChatLocation, listsOf } from "./threads.ts";
+import { type ChatLocation, indexesOf } from "./threads.ts";
 
 /** The changes of one write to a chat. */
 export interface Plan<M> {
@@ -91,9 +91,9 @@ export async function commit<M extends Identified>(
   const { stores, lists, followers } = context;
   const { threadId } = location;
   const member = memberOf<M>(stores, location);
-  const placed = listsOf(head, context.indexedLabels);
+  const indexes = indexesOf(location.ownerName, head, context.indexedLabels);
   const { listed, revision, expiresAt } = await lists
-    .write(member, view.head, placed, draftOf(head), async (places) => {
+    .write(member, view.head, indexes, draftOf(head), async (places) => {
       const change = { drop, append: append.map(messageOf), metadata: { ...head, listed: places } };
       const options = { expectedRevision: view.revision, ...(signal && { signal }) };
       return { revision: String(await stores.open(threadId).commit(change, options)) };

@@ -3,7 +3,7 @@ import { LONGEST_PAUSE, MAX_ATTEMPTS } from "./attempts.ts";
 import type { Identified } from "./chat.ts";
 import { type ListedChat, memberOf } from "./listed-chat.ts";
 import type { RunContext } from "./run-context.ts";
-import { bases, type ChatLocation, locationOf, names } from "./threads.ts";
+import { basesOf, type ChatLocation, locationOf } from "./threads.ts";
 
 /** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
 export async function deleteChat<M extends Identified>(
@@ -25,9 +25,8 @@ export async function deleteAllChats<M extends Identified>(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { ownerName } = locationOf(owner, owner);
-  const indexes = bases.map((list) => names.index(ownerName, list));
   await context.lists.removeAll(
-    indexes,
+    basesOf(ownerName),
     async ({ key }) => await deleteChat(context, locationOf(owner, key), { signal }),
     signal,
   );

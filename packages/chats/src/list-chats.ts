@@ -6,7 +6,7 @@ import { type Copying, listedChat, type StoredSummary } from "./head.ts";
 import { type ListedChat, memberOf } from "./listed-chat.ts";
 import { rebuildLists } from "./rebuild-lists.ts";
 import type { RunContext } from "./run-context.ts";
-import { listOf, locationOf, names } from "./threads.ts";
+import { indexOf, locationOf } from "./threads.ts";
 
 const DEFAULT_LIMIT = 20;
 /** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
@@ -19,11 +19,11 @@ export async function listChats<M extends Identified>(
   { limit = DEFAULT_LIMIT, cursor, archived = false, pinned, labels = {}, signal }: ListChats,
 ): Promise<ChatList> {
   const { lists, stores, onError } = context;
-  const { list, filter } = queryOf(context.indexedLabels, archived, pinned, labels);
+  const { facet, filter } = queryOf(context.indexedLabels, pinned, labels);
   const request = {
-    ...{ list, limit, cursor, signal, direction: "down" as const },
+    ...{ limit, cursor, signal, direction: "down" as const },
     ...(filter && { filter }),
-    index: names.index(nameOf(owner), list),
+    index: indexOf(nameOf(owner), archived, facet),
     memberOf: ({ key }: { key: string }) =>
       memberOf<M>(stores, locationOf(owner, key), (error) => onError(error, "list")),
   };
@@ -44,19 +44,18 @@ export async function listChats<M extends Identified>(
 /** The list that has fewest other chats, and what to leave out of it. */
 function queryOf(
   indexedLabels: readonly string[],
-  archived: boolean,
   pinned: boolean | undefined,
   labels: NonNullable<ListChats["labels"]>,
 ) {
   const wanted = Object.entries(labels);
   const indexed = wanted.find(([name]) => indexedLabels.includes(name));
-  const facet = indexed ?? (pinned ? "pinned" : undefined);
+  const facet = indexed ?? (pinned ? ("pinned" as const) : undefined);
   const others = wanted.filter((one) => one !== indexed);
   const isExact = others.length === 0 && (pinned === undefined || (pinned && facet === "pinned"));
   const filter = (chat: StoredSummary) =>
     (pinned === undefined || chat.pinned === pinned) &&
     others.every(([name, value]) => chat.labels[name] === value);
-  return { list: listOf(archived, facet), ...(!isExact && { filter }) };
+  return { facet, ...(!isExact && { filter }) };
 }
 
 function removeAbandoned<M extends Identified>(

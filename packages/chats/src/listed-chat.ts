@@ -3,7 +3,7 @@ import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import { type Head, type StoredSummary, summaryOf } from "./head.ts";
-import { bases, type ChatLocation, names } from "./threads.ts";
+import { basesOf, type ChatLocation } from "./threads.ts";
 
 /** A chat as its lists need it. */
 export interface ListedChat extends Snapshot<StoredSummary> {
@@ -29,8 +29,7 @@ export function memberOf<M extends Identified>(
   report?: (error: unknown) => void,
 ): Member<StoredSummary, ListedChat> {
   return {
-    ...{ threadId, key, bases },
-    indexOf: (list) => names.index(ownerName, list),
+    ...{ threadId, key, bases: basesOf(ownerName) },
     async read(signal) {
       const { head, revision, expiresAt } = await ChatView.read<M>(stores, threadId, {
         limit: 0,

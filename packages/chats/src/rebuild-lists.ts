@@ -3,7 +3,7 @@ import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import { listedAs, memberOf } from "./listed-chat.ts";
 import type { RunContext } from "./run-context.ts";
-import { listsOf, names } from "./threads.ts";
+import { indexesOf, prefixOf } from "./threads.ts";
 
 /** Lists the chats of an owner, or of all, as their threads say. */
 export async function rebuildLists<M extends Identified>(
@@ -12,7 +12,7 @@ export async function rebuildLists<M extends Identified>(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const { stores, lists, indexedLabels, onError } = context;
-  const prefix = names.chats(ownerId === undefined ? undefined : nameOf(ownerId));
+  const prefix = prefixOf(ownerId === undefined ? undefined : nameOf(ownerId));
   let count = 0;
   for await (const { threadId } of stores.iterateThreads({ prefix, ...(signal && { signal }) })) {
     const view = await ifReadable(ChatView.read<M>(stores, threadId, { limit: 0, signal }), (error) =>
@@ -22,7 +22,7 @@ export async function rebuildLists<M extends Identified>(
     const { head, revision, expiresAt } = view;
     const [, , ownerName = ""] = threadId.split(":");
     const member = memberOf<M>(stores, { threadId, ownerName, chatId: head.id });
-    await lists.place(member, listedAs(head, revision, expiresAt), listsOf(head, indexedLabels));
+    await lists.place(member, listedAs(head, revision, expiresAt), indexesOf(ownerName, head, indexedLabels));
     count++;
   }
   return count;

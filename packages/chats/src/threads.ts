@@ -11,41 +11,47 @@ export interface ChatLocation {
   readonly ownerName: string;
 }
 
-/** The threads and indexes of chats. Escaped names contain no colon, so no two names give the same one. */
-export const names = {
-  chats: (ownerName?: string) => `chats:chat:${ownerName === undefined ? "" : `${ownerName}:`}`,
-  index: (ownerName: string, list: string) => `chats:list:${ownerName}:${list}`,
-};
+/** The beginning of the ids of chats' threads. Escaped names contain no colon, so no two names give the same thread or index. */
+export function prefixOf(ownerName?: string): string {
+  return `chats:chat:${ownerName === undefined ? "" : `${ownerName}:`}`;
+}
 
 export function locationOf(owner: string, chatId: string): ChatLocation {
   const ownerName = nameOf(owner);
-  return { owner, chatId, ownerName, threadId: names.chats(ownerName) + nameOf(chatId) };
+  return { owner, chatId, ownerName, threadId: prefixOf(ownerName) + nameOf(chatId) };
 }
 
-/** The lists that have all chats of an owner: each chat is in one of them. */
-export const bases = ["open", "archived"] as const;
-
-/** The list of all chats that are archived, or not, or of those that are pinned or have a label besides. */
-export function listOf(
+/** The index of all chats that are archived, or not, or of those that are pinned or have a label besides. */
+export function indexOf(
+  ownerName: string,
   isArchived: boolean,
   facet?: "pinned" | readonly [label: string, value: unknown],
 ): string {
-  const base = isArchived ? "archived" : "open";
+  const base = `chats:${isArchived ? "archived" : "open"}:${ownerName}`;
   if (facet === undefined) return base;
   // The backend can see the names of indexes, but not the labels.
-  const name = facet === "pinned" ? facet : hash("sha256", JSON.stringify(facet), "base64url");
-  return `${base}:${name}`;
+  return `${base}:${facet === "pinned" ? facet : hash("sha256", JSON.stringify(facet), "base64url")}`;
 }
 
-/** The lists of a chat. */
-export function listsOf(
-  chat: { readonly archived: boolean; readonly pinned: boolean; readonly labels: Labels },
+/** The indexes that have all chats of an owner: each chat is in one of them. */
+export function basesOf(ownerName: string): string[] {
+  return [false, true].map((isArchived) => indexOf(ownerName, isArchived));
+}
+
+/** The indexes of a chat. */
+export function indexesOf(
+  ownerName: string,
+  {
+    archived,
+    pinned,
+    labels,
+  }: { readonly archived: boolean; readonly pinned: boolean; readonly labels: Labels },
   indexedLabels: readonly string[],
 ): string[] {
-  const labels = indexedLabels.filter((name) => Object.hasOwn(chat.labels, name));
+  const named = indexedLabels.filter((name) => Object.hasOwn(labels, name));
   return [
-    listOf(chat.archived),
-    ...(chat.pinned ? [listOf(chat.archived, "pinned")] : []),
-    ...labels.map((name) => listOf(chat.archived, [name, chat.labels[name]])),
+    indexOf(ownerName, archived),
+    ...(pinned ? [indexOf(ownerName, archived, "pinned")] : []),
+    ...named.map((name) => indexOf(ownerName, archived, [name, labels[name]])),
   ];
 }

@@ -23,10 +23,13 @@ test("a chat is one thread and one entry", async () => {
     content: "",
     metadata: { status: "complete" },
   });
-  expect((await stores.listIndexes()).names).toEqual(["chats:list:a%3Ab:open"]);
-  const { entries: listed } = await stores.index("chats:list:a%3Ab:open").list();
+  expect((await stores.listIndexes()).names).toEqual(["chats:open:a%3Ab"]);
+  const { entries: listed } = await stores.index("chats:open:a%3Ab").list();
   expect(listed).toMatchObject([{ key: "c d", version: 1, value: { told: { title: "T" } } }]);
-  expect((metadata as { listed: unknown }).listed).toEqual({ in: { open: listed[0]?.id } });
+  expect((metadata as { listed: unknown }).listed).toEqual({
+    key: "c d",
+    in: { "chats:open:a%3Ab": listed[0]?.id },
+  });
 });
 
 test("times do not decrease when a clock goes back", async () => {

@@ -23,7 +23,7 @@ export interface EntryContext {
   wall(): number;
 }
 
-/** The requests on a thread's entries. A list's name, and not its index, tells which one is meant. */
+/** The requests on a thread's entries. */
 export class Entries<T> {
   readonly #context: EntryContext;
   readonly #ttlMs: number | undefined;
@@ -42,34 +42,34 @@ export class Entries<T> {
     throw new StoreError("TOO_LARGE", "what lists tell of it must take at most 8 KiB when encoded");
   }
 
-  /** Inserts an open entry with a new id in each list. It expires in a day, if the thread then does not name it. Resolves to the places. */
+  /** Inserts an open entry with a new id in each index. It expires in a day, if the thread then does not name it. Resolves to the places. */
   async open(
     member: Member<T>,
-    lists: readonly string[],
+    indexes: readonly string[],
     { order, listed }: Pick<Snapshot<T>, "order" | "listed">,
     { expires = true }: { readonly expires?: boolean } = {},
   ): Promise<Places> {
-    const made = Object.fromEntries(lists.map((list) => [list, randomBytes(9).toString("base64url")]));
+    const made = Object.fromEntries(indexes.map((index) => [index, randomBytes(9).toString("base64url")]));
     const value = entryValue<T>(member, { listed: { ...listed, in: { ...listed.in, ...made } } });
     const expiry = expires && { expiresAt: this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY) };
     await Promise.all(
-      Object.entries(made).map(([list, id]) =>
-        this.#index(member, list).insert({ key: member.key, id }, { version: OPEN, order, value, ...expiry }),
+      Object.entries(made).map(([index, id]) =>
+        this.#index(index).insert({ key: member.key, id }, { version: OPEN, order, value, ...expiry }),
       ),
     );
     return made;
   }
 
-  /** Tells the entries of a thread what its head says. Resolves to the lists whose entry is not there, or sealed. */
+  /** Tells the entries of a thread what its head says. Resolves to the indexes whose entry is not there, or sealed. */
   async tell(member: Member<T>, snapshot: Snapshot<T>, signal?: AbortSignal): Promise<string[]> {
     const { version, order, listed, expiresAt } = snapshot;
     const value = entryValue(member, snapshot);
     const kept = expiresAt !== undefined && { expiresAt: expiresAt + DAY + (this.#ttlMs ?? 0) };
-    const told = Object.entries(listed.in).map(async ([list, id]) => {
+    const told = Object.entries(listed.in).map(async ([index, id]) => {
       const place = { key: member.key, id };
       const content = { version, order, value, ...kept };
-      const found = await this.#index(member, list).update(place, content, signal ? { signal } : {});
-      return found === null || found === SEALED ? [list] : [];
+      const found = await this.#index(index).update(place, content, signal ? { signal } : {});
+      return found === null || found === SEALED ? [index] : [];
     });
     return (await Promise.all(told)).flat();
   }
@@ -78,8 +78,8 @@ export class Entries<T> {
   async close(member: Member<T>, listed: Listed, order: number, signal?: AbortSignal): Promise<void> {
     const value = entryValue<T>(member, { listed });
     await Promise.all(
-      placesOf(listed).map(([list, id]) =>
-        this.#index(member, list).update(
+      placesOf(listed).map(([index, id]) =>
+        this.#index(index).update(
           { key: member.key, id },
           { version: CLOSING, order, value },
           signal ? { signal } : {},
@@ -89,50 +89,47 @@ export class Entries<T> {
   }
 
   /** Makes a creation that inserted an open entry start over with another one. */
-  async seal(
-    member: Member<T>,
-    list: string,
-    { key, id, order, value, expiresAt }: IndexEntry,
-  ): Promise<void> {
-    await this.#index(member, list).update({ key, id }, { version: SEALED, order, value, expiresAt });
+  async seal(index: string, { key, id, order, value, expiresAt }: IndexEntry): Promise<void> {
+    await this.#index(index).update({ key, id }, { version: SEALED, order, value, expiresAt });
   }
 
-  async remove(member: Member<T>, { listed }: { readonly listed: Listed }): Promise<void> {
+  async remove(member: Member<T>, places: Omit<Listed, "key">): Promise<void> {
     await Promise.all(
-      placesOf(listed).map(([list, id]) => this.#index(member, list).remove({ key: member.key, id })),
+      placesOf(places).map(([index, id]) => this.#index(index).remove({ key: member.key, id })),
     );
   }
 
-  /** Returns all entries of a thread in its {@link Member.bases}, and in the lists that these name. */
+  /** Returns all entries of a thread in its {@link Member.bases}, and in those that these name. */
   async find(
     member: Member<T>,
     signal?: AbortSignal,
-  ): Promise<readonly (readonly [list: string, IndexEntry])[]> {
-    const inList = async (list: string) => {
-      const entries = await this.#index(member, list).entriesOf(member.key, signal ? { signal } : {});
-      return entries.map((entry) => [list, entry] as const);
+  ): Promise<readonly (readonly [index: string, IndexEntry])[]> {
+    const inIndex = async (index: string) => {
+      const entries = await this.#index(index).entriesOf(member.key, signal ? { signal } : {});
+      return entries.map((entry) => [index, entry] as const);
     };
-    const found = (await Promise.all(member.bases.map(inList))).flat();
-    const named = found.flatMap(([, { value }]) => placesOf(listedOf(value)).map(([list]) => list));
-    const others = [...new Set(named)].filter((list) => !member.bases.includes(list));
-    return [...found, ...(await Promise.all(others.map(inList))).flat()];
+    const found = (await Promise.all(member.bases.map(inIndex))).flat();
+    const named = found.flatMap(([, { value }]) => placesOf(listedOf(value)).map(([index]) => index));
+    const others = [...new Set(named)].filter((index) => !member.bases.includes(index));
+    return [...found, ...(await Promise.all(others.map(inIndex))).flat()];
   }
 
-  #index(member: Member<T>, list: string) {
-    return this.#context.stores.index(member.indexOf(list));
+  #index(name: string) {
+    return this.#context.stores.index(name);
   }
 }
 
 /** Where an entry says that its thread is listed. */
 export function listedOf(value: unknown): Listed {
-  return (value as EntryValue<unknown> | undefined)?.listed ?? { in: {} };
+  return (value as EntryValue<unknown> | undefined)?.listed ?? { key: "", in: {} };
 }
 
 function entryValue<T>(
-  { names }: Pick<Member<T>, "names">,
+  { threadId, names }: Pick<Member<T>, "threadId" | "names">,
   { listed, told, isDoubtful, expiresAt: until }: Partial<Snapshot<T>> & { readonly listed: Listed },
 ): EntryValue<T> {
   return {
+    threadId,
     listed,
     ...(names && { names }),
     ...(told !== undefined && { told }),

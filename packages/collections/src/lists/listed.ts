@@ -1,10 +1,12 @@
 import type { Revision } from "@scrollback/store-core";
 
-/** The id of a thread's entry in each list that has the thread, by the name of the list. Each id is used once. */
+/** The id of a thread's entry in each list that has the thread, by the name of its index. Each id is used once. */
 export type Places = Readonly<Record<string, string>>;
 
 /** Where a thread is listed: a part of its head, which changes with the rest of the head in one commit. */
 export interface Listed {
+  /** The thread's key in these indexes. */
+  readonly key: string;
   readonly in: Places;
   /** The entries in lists that an earlier commit took the thread from. They may not be removed yet. */
   readonly left?: Places;
@@ -45,10 +47,8 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly key: string;
   /** The names that {@link Member.key} stands for, if it does not contain them. Each entry has them. */
   readonly names?: readonly string[] | undefined;
-  /** The lists that can have the thread when its head does not say where it is. */
+  /** The indexes that can have the thread when its head does not say where it is. */
   readonly bases: readonly string[];
-  /** The index of a list. */
-  indexOf(list: string): string;
   /** Reads the head. @throws StoreError `CORRUPT` if it is unreadable. */
   read(signal?: AbortSignal): Promise<S | Missing>;
   /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
@@ -57,6 +57,7 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
 
 /** The value of an entry, whose version says what it is: see `docs/decisions/0015-a-head-names-its-entries.md`. */
 export interface EntryValue<T> {
+  readonly threadId: string;
   /** All places of the thread, so that a deletion finds them without the head. */
   readonly listed: Listed;
   readonly names?: readonly string[];
@@ -73,19 +74,19 @@ export const SEALED = Number.MAX_SAFE_INTEGER - 1;
 /** The version of an entry whose thread is being deleted. */
 export const CLOSING = Number.MAX_SAFE_INTEGER;
 
-/** The entries of a thread as pairs of a list and an id. */
+/** The entries of a thread as pairs of an index and an id. */
 export function placesOf({
   in: current,
   left = {},
-}: Listed): readonly (readonly [list: string, id: string])[] {
+}: Omit<Listed, "key">): readonly (readonly [index: string, id: string])[] {
   return [...Object.entries(current), ...Object.entries(left)];
 }
 
-/** Whether a head names an entry of a list. */
+/** Whether a head names an entry. */
 export function isNamed(
   { listed }: { readonly listed?: Listed | undefined },
-  list: string,
+  index: string,
   id: string,
 ): boolean {
-  return listed?.in[list] === id;
+  return listed?.in[index] === id;
 }

@@ -37,7 +37,6 @@ export interface Names {
 /** A page of a list. */
 export interface ListRequest<T, S extends Snapshot<T>> {
   readonly index: string;
-  readonly list: string;
   readonly direction: "up" | "down";
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -90,7 +89,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   }
 
   /**
-   * Commits a thread that is in `lists` from then on. Afterwards call {@link Lists.tell} or {@link Lists.tellSoon}.
+   * Commits a thread that is in the lists of `indexes` from then on. Afterwards call {@link Lists.tell} or {@link Lists.tellSoon}.
    *
    * @param before the thread at the revision at which `commit` writes; undefined for a new one.
    * @param commit commits the head with these places. Only its `CONFLICT` says that nothing was written.
@@ -99,25 +98,26 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   async write<R extends { readonly revision: Revision }>(
     member: Member<T, S>,
     before: Pick<Snapshot<T>, "listed"> | undefined,
-    lists: readonly string[],
+    indexes: readonly string[],
     draft: Draft<T>,
     commit: (listed: Listed) => Promise<R>,
   ): Promise<R & { readonly listed: Listed; readonly expiresAt?: number }> {
     const { in: current = {}, left } = before?.listed ?? {};
-    const kept = Object.fromEntries(Object.entries(current).filter(([list]) => lists.includes(list)));
-    const dropped = Object.fromEntries(Object.entries(current).filter(([list]) => !lists.includes(list)));
+    const kept = Object.fromEntries(Object.entries(current).filter(([index]) => indexes.includes(index)));
+    const dropped = Object.fromEntries(Object.entries(current).filter(([index]) => !indexes.includes(index)));
     const isDropped = Object.keys(dropped).length > 0;
-    const added = lists.filter((list) => !(list in kept));
+    const added = indexes.filter((index) => !(index in kept));
     const to = (made: Listed["in"]): Listed => ({
+      key: member.key,
       in: { ...kept, ...made },
       ...(isDropped && { left: dropped }),
     });
     this.#entries.assertFits(
       member,
       draft,
-      to(Object.fromEntries(added.map((list) => [list, "x".repeat(12)]))),
+      to(Object.fromEntries(added.map((index) => [index, "x".repeat(12)]))),
     );
-    if (left) await this.#entries.remove(member, { listed: { in: left } });
+    if (left) await this.#entries.remove(member, { in: left });
     const made =
       added.length === 0
         ? {}
@@ -128,7 +128,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       const written = await commit(listed);
       return { ...written, listed, ...(ttlMs !== undefined && { expiresAt: this.#clock.wall() + ttlMs }) };
     } catch (error) {
-      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, { listed: { in: made } });
+      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, { in: made });
       throw error;
     }
   }
@@ -139,13 +139,13 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   }
 
   /** Does the same, after a move to other lists if it is not in these. Another writer that is first does both itself. */
-  async place(member: Member<T, S>, snapshot: S, lists: readonly string[]): Promise<void> {
+  async place(member: Member<T, S>, snapshot: S, indexes: readonly string[]): Promise<void> {
     const current = Object.keys(snapshot.listed.in);
-    if (current.length === lists.length && lists.every((list) => current.includes(list)))
+    if (current.length === indexes.length && indexes.every((index) => current.includes(index)))
       return await this.tell(member, snapshot);
     try {
       const draft = { ...snapshot, version: snapshot.version + 1 };
-      const placed = await this.write(member, snapshot, lists, draft, (listed) =>
+      const placed = await this.write(member, snapshot, indexes, draft, (listed) =>
         member.place(snapshot, listed),
       );
       await this.tell(member, placed);
@@ -237,7 +237,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
 
   /** The thread of an entry; undefined if it is not in the list. */
   async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
-    const { list, signal } = request;
+    const { index, signal } = request;
     const { version, key, id, order } = entry;
     const value = entry.value as EntryValue<T> | undefined;
     const member = request.memberOf({ key, names: value?.names });
@@ -251,10 +251,9 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     if (isEnough && !request.readsAll) return { member, told, order };
     const snapshot = await ifReadable(member.read(signal));
     if (snapshot === "unreadable") return { member, told, order, snapshot };
-    if (!isNamed(snapshot, list, id) || !snapshot.listed) {
+    if (!isNamed(snapshot, index, id) || !snapshot.listed) {
       // An open entry may belong to a creation that is under way.
-      if (version !== OPEN && version !== SEALED)
-        await this.#entries.remove(member, { listed: { in: { [list]: id } } });
+      if (version !== OPEN && version !== SEALED) await this.#entries.remove(member, { in: { [index]: id } });
       return undefined;
     }
     if (version < SEALED && version < snapshot.version) this.#telling.soon(member, snapshot);

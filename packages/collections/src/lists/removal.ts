@@ -46,7 +46,7 @@ export async function removeThread<T, S extends Snapshot<T>>(
   };
   await retryOnConflict(attempt, { ...retries, signal });
   try {
-    for (const listed of closed) await entries.remove(member, { listed });
+    for (const listed of closed) await entries.remove(member, listed);
     if ((!found && !isMeant) || stores.settings.ttlMs !== undefined) await sweep(entries, member, signal);
   } catch (error) {
     throw StoreError.is(error) && !concernsAll(error) ? left(error) : error;
@@ -66,8 +66,8 @@ async function sweep<T>(
   if (found.length === 0) return;
   const head = await ifReadable(member.read(signal));
   if (head === "unreadable") return;
-  for (const [list, { id }] of found)
-    if (!isNamed(head, list, id)) await entries.remove(member, { listed: { in: { [list]: id } } });
+  for (const [index, { id }] of found)
+    if (!isNamed(head, index, id)) await entries.remove(member, { in: { [index]: id } });
 }
 
 /** Deletes a thread whose head cannot say where it is listed. */
@@ -79,11 +79,11 @@ async function removeUnreadable<T>(
 ): Promise<void> {
   // The second time for a thread that was created between the first time and the deletion.
   for (const isLast of [false, true]) {
-    for (const [list, entry] of await entries.find(member, signal)) {
-      if (entry.version === OPEN) await entries.seal(member, list, entry).catch(ifRefused);
+    for (const [index, entry] of await entries.find(member, signal)) {
+      if (entry.version === OPEN) await entries.seal(index, entry).catch(ifRefused);
       else if (!isLast && entry.version !== SEALED)
         await entries
-          .close(member, { ...listedOf(entry.value), in: { [list]: entry.id } }, entry.order, signal)
+          .close(member, { ...listedOf(entry.value), in: { [index]: entry.id } }, entry.order, signal)
           .catch(ifRefused);
     }
     if (!isLast) await stores.deleteThread(member.threadId, signal ? { signal } : {});

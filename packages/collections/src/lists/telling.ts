@@ -101,11 +101,11 @@ export class Telling<T, S extends Snapshot<T>> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const gone = await this.#entries.tell(member, snapshot);
       const { left } = snapshot.listed;
-      if (left) await this.#entries.remove(member, { listed: { in: left } });
+      if (left) await this.#entries.remove(member, { in: left });
       if (gone.length === 0) return;
       const read = await ifReadable(member.read());
       if (read === "unreadable" || !read.listed) return;
-      const isSame = gone.every((list) => read.listed.in[list] === snapshot.listed.in[list]);
+      const isSame = gone.every((index) => read.listed.in[index] === snapshot.listed.in[index]);
       snapshot = (isSame && (await this.#adopt(member, read, gone, attempt > 0))) || read;
       if (attempt > 0) await pause(Math.min(attempt, 4));
     }
@@ -115,7 +115,7 @@ export class Telling<T, S extends Snapshot<T>> {
     );
   }
 
-  /** Gives a thread new entries in the lists where its own are gone. Resolves to undefined if it has changed meanwhile. */
+  /** Gives a thread new entries in the indexes where its own are gone. Resolves to undefined if it has changed meanwhile. */
   async #adopt(
     member: Member<T, S>,
     snapshot: S,
@@ -129,7 +129,7 @@ export class Telling<T, S extends Snapshot<T>> {
       return await member.place(snapshot, listed);
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
-      await this.#entries.remove(member, { listed: { in: made } });
+      await this.#entries.remove(member, { in: made });
       return undefined;
     }
   }
