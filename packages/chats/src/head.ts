@@ -72,7 +72,12 @@ export function newHead(id: string, now: number): Head {
     );
   return {
     version: FORMAT_VERSION,
-    ...{ id, incarnation: randomBytes(9).toString("base64url"), writes: 0, listed: { key: id, in: {} } },
+    ...{
+      id,
+      incarnation: randomBytes(9).toString("base64url"),
+      writes: 0,
+      listed: { key: id, order: now, in: {} },
+    },
     ...{ createdAt: now, updatedAt: now, activeAt: now },
     ...{ pinned: false, archived: false, labels: {}, messageCount: 0, metadata: {}, operations: [] },
   };

@@ -1,12 +1,11 @@
-import { nameOf } from "@scrollback/collections";
+import { nameOf, rebuildLists } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
 import type { ChatList, ChatSummary, Identified, ListChats } from "./chat.ts";
 import { deleteChat } from "./delete-chats.ts";
 import { type Copying, listedChat, type StoredSummary } from "./head.ts";
 import { type ListedChat, memberOf } from "./listed-chat.ts";
-import { rebuildLists } from "./rebuild-lists.ts";
 import type { RunContext } from "./run-context.ts";
-import { indexOf, locationOf } from "./threads.ts";
+import { indexOf, locationOf, prefixOf } from "./threads.ts";
 
 const DEFAULT_LIMIT = 20;
 /** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
@@ -36,7 +35,8 @@ export async function listChats<M extends Identified>(
     return { chats, ...(page.cursor !== undefined && { cursor: page.cursor }) };
   } catch (error) {
     // The server has lost a part of the index.
-    if (StoreError.is(error, "CORRUPT")) context.background(rebuildLists(context, owner, undefined));
+    if (StoreError.is(error, "CORRUPT"))
+      context.background(rebuildLists(stores, { prefix: prefixOf(nameOf(owner)) }));
     throw error;
   }
 }

@@ -28,6 +28,7 @@ test("a chat is one thread and one entry", async () => {
   expect(listed).toMatchObject([{ key: "c d", version: 1, value: { told: { title: "T" } } }]);
   expect((metadata as { listed: unknown }).listed).toEqual({
     key: "c d",
+    order: listed[0]?.order,
     in: { "chats:open:a%3Ab": listed[0]?.id },
   });
 });

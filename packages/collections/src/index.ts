@@ -25,6 +25,15 @@ export {
 export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
 export { parseMetadata } from "./format.ts";
+export {
+  isListed,
+  isLost,
+  iterateEntries,
+  type ListedEntry,
+  missingEntries,
+  rebuildLists,
+  removeAnyThread,
+} from "./lists/any-thread.ts";
 export type { Draft, Listed, Member, Missing, Snapshot } from "./lists/listed.ts";
 export {
   type ListItem,

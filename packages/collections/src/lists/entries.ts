@@ -4,6 +4,7 @@ import {
   CLOSING,
   type Draft,
   type EntryValue,
+  type InAndLeft,
   type Listed,
   type Member,
   OPEN,
@@ -46,7 +47,7 @@ export class Entries<T> {
   async open(
     member: Member<T>,
     indexes: readonly string[],
-    { order, listed }: Pick<Snapshot<T>, "order" | "listed">,
+    listed: Listed,
     { expires = true }: { readonly expires?: boolean } = {},
   ): Promise<Places> {
     const made = Object.fromEntries(indexes.map((index) => [index, randomBytes(9).toString("base64url")]));
@@ -54,7 +55,10 @@ export class Entries<T> {
     const expiry = expires && { expiresAt: this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY) };
     await Promise.all(
       Object.entries(made).map(([index, id]) =>
-        this.#index(index).insert({ key: member.key, id }, { version: OPEN, order, value, ...expiry }),
+        this.#index(index).insert(
+          { key: member.key, id },
+          { version: OPEN, order: listed.order, value, ...expiry },
+        ),
       ),
     );
     return made;
@@ -93,7 +97,7 @@ export class Entries<T> {
     await this.#index(index).update({ key, id }, { version: SEALED, order, value, expiresAt });
   }
 
-  async remove(member: Member<T>, places: Omit<Listed, "key">): Promise<void> {
+  async remove(member: Member<T>, places: InAndLeft): Promise<void> {
     await Promise.all(
       placesOf(places).map(([index, id]) => this.#index(index).remove({ key: member.key, id })),
     );
@@ -120,18 +124,17 @@ export class Entries<T> {
 }
 
 /** Where an entry says that its thread is listed. */
-export function listedOf(value: unknown): Listed {
-  return (value as EntryValue<unknown> | undefined)?.listed ?? { key: "", in: {} };
+export function listedOf(value: unknown): InAndLeft {
+  return (value as EntryValue<unknown> | undefined)?.listed ?? { in: {} };
 }
 
 function entryValue<T>(
-  { threadId, names }: Pick<Member<T>, "threadId" | "names">,
+  { threadId }: Pick<Member<T>, "threadId">,
   { listed, told, isDoubtful, expiresAt: until }: Partial<Snapshot<T>> & { readonly listed: Listed },
 ): EntryValue<T> {
   return {
     threadId,
     listed,
-    ...(names && { names }),
     ...(told !== undefined && { told }),
     ...(isDoubtful && { isDoubtful }),
     ...(until !== undefined && { until }),

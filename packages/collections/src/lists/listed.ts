@@ -7,6 +7,10 @@ export type Places = Readonly<Record<string, string>>;
 export interface Listed {
   /** The thread's key in these indexes. */
   readonly key: string;
+  /** See {@link Member.names}. */
+  readonly names?: readonly string[];
+  /** The thread's place in these indexes, so that its entries can be made again. */
+  readonly order: number;
   readonly in: Places;
   /** The entries in lists that an earlier commit took the thread from. They may not be removed yet. */
   readonly left?: Places;
@@ -60,7 +64,6 @@ export interface EntryValue<T> {
   readonly threadId: string;
   /** All places of the thread, so that a deletion finds them without the head. */
   readonly listed: Listed;
-  readonly names?: readonly string[];
   readonly told?: T;
   readonly isDoubtful?: true;
   /** When the thread expires. The entry stays longer, because a clock may be wrong. */
@@ -74,11 +77,14 @@ export const SEALED = Number.MAX_SAFE_INTEGER - 1;
 /** The version of an entry whose thread is being deleted. */
 export const CLOSING = Number.MAX_SAFE_INTEGER;
 
+/** The places of {@link Listed} alone. */
+export type InAndLeft = Pick<Listed, "in" | "left">;
+
 /** The entries of a thread as pairs of an index and an id. */
 export function placesOf({
   in: current,
   left = {},
-}: Omit<Listed, "key">): readonly (readonly [index: string, id: string])[] {
+}: InAndLeft): readonly (readonly [index: string, id: string])[] {
   return [...Object.entries(current), ...Object.entries(left)];
 }
 

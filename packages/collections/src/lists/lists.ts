@@ -109,6 +109,8 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     const added = indexes.filter((index) => !(index in kept));
     const to = (made: Listed["in"]): Listed => ({
       key: member.key,
+      ...(member.names && { names: member.names }),
+      order: draft.order,
       in: { ...kept, ...made },
       ...(isDropped && { left: dropped }),
     });
@@ -118,10 +120,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       to(Object.fromEntries(added.map((index) => [index, "x".repeat(12)]))),
     );
     if (left) await this.#entries.remove(member, { in: left });
-    const made =
-      added.length === 0
-        ? {}
-        : await this.#entries.open(member, added, { order: draft.order, listed: to({}) });
+    const made = added.length === 0 ? {} : await this.#entries.open(member, added, to({}));
     const listed = to(made);
     try {
       const { ttlMs } = this.#stores.settings;
@@ -240,7 +239,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     const { index, signal } = request;
     const { version, key, id, order } = entry;
     const value = entry.value as EntryValue<T> | undefined;
-    const member = request.memberOf({ key, names: value?.names });
+    const member = request.memberOf({ key, names: value?.listed.names });
     const told = value?.told;
     const isEnough =
       version !== OPEN &&
@@ -274,7 +273,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
         for (const { key, value } of page.entries)
           found.set(key, {
             key,
-            names: (value as EntryValue<T> | undefined)?.names ?? found.get(key)?.names,
+            names: (value as EntryValue<T> | undefined)?.listed.names ?? found.get(key)?.names,
           });
         cursor = page.cursor;
       } while (cursor !== undefined);

@@ -83,7 +83,12 @@ async function removeUnreadable<T>(
       if (entry.version === OPEN) await entries.seal(index, entry).catch(ifRefused);
       else if (!isLast && entry.version !== SEALED)
         await entries
-          .close(member, { ...listedOf(entry.value), in: { [index]: entry.id } }, entry.order, signal)
+          .close(
+            member,
+            { key: member.key, order: entry.order, ...listedOf(entry.value), in: { [index]: entry.id } },
+            entry.order,
+            signal,
+          )
           .catch(ifRefused);
     }
     if (!isLast) await stores.deleteThread(member.threadId, signal ? { signal } : {});

@@ -123,7 +123,7 @@ export class Telling<T, S extends Snapshot<T>> {
     isRepeated: boolean,
   ): Promise<S | undefined> {
     // If this process's clock is more than a day slow, an entry that expires would be gone at once again.
-    const made = await this.#entries.open(member, gone, snapshot, { expires: !isRepeated });
+    const made = await this.#entries.open(member, gone, snapshot.listed, { expires: !isRepeated });
     const listed: Listed = { ...snapshot.listed, in: { ...snapshot.listed.in, ...made } };
     try {
       return await member.place(snapshot, listed);

@@ -1,0 +1,154 @@
+import { setImmediate as otherEvents } from "node:timers/promises";
+import { rebuildLists } from "@scrollback/collections";
+import { createStores, MemoryIndex, StoreError, systemClock } from "@scrollback/store-core";
+import { expect, test, vi } from "vitest";
+import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
+import { message, storeError } from "../src/contract/values.ts";
+import { ChatStore, type ListChats, type OwnedChats } from "../src/index.ts";
+
+/** A driver whose index can lose its entries, fail, and tell of each request. */
+class WatchedDriver extends KeptDriver {
+  inner = new MemoryIndex(systemClock);
+  before: (verb: string) => Promise<void> = async () => undefined;
+  override readonly index = wrappedIndex(
+    new Proxy(this.inner, { get: (_, verb: keyof MemoryIndex) => this.inner[verb].bind(this.inner) }),
+    async (verb, run) => {
+      await this.before(verb);
+      return await run();
+    },
+  );
+
+  override async commit(...args: Parameters<KeptDriver["commit"]>) {
+    await this.before("commit");
+    return await super.commit(...args);
+  }
+}
+
+function setUp(indexedLabels: readonly string[] = []) {
+  const driver = new WatchedDriver();
+  const stores = createStores(driver);
+  const connect = (labels = indexedLabels) => new ChatStore({ stores, indexedLabels: labels });
+  return { driver, stores, connect, mine: connect().of("ada") };
+}
+
+const idsOf = async (chats: OwnedChats, options: ListChats = {}) =>
+  (await chats.list(options)).chats.map(({ id }) => id).toSorted();
+
+test("a chat that moves between lists is in one of them at each moment, and in one only after update returned", async () => {
+  const { driver, connect, mine } = setUp(["kind"]);
+  await mine.create({ id: "c", title: "T" });
+  const others = connect().of("ada");
+  const patches = [
+    { archived: true, pinned: true },
+    { archived: false, labels: { kind: "a" } },
+    { pinned: false, labels: { kind: "b" } },
+    { archived: true, labels: { kind: null } },
+  ];
+  for (const patch of patches) {
+    let isLooking = false;
+    driver.before = async () => {
+      if (isLooking) return;
+      isLooking = true;
+      const listed = [...(await idsOf(others)), ...(await idsOf(others, { archived: true }))];
+      expect(new Set(listed)).toEqual(new Set(["c"]));
+      isLooking = false;
+    };
+    await mine.update("c", patch);
+    driver.before = async () => undefined;
+    const chat = await others.get("c");
+    for (const archived of [true, false]) {
+      expect(await idsOf(others, { archived })).toEqual(chat?.archived === archived ? ["c"] : []);
+      for (const pinned of [true, false])
+        expect(await idsOf(others, { archived, pinned })).toEqual(
+          chat?.archived === archived && chat.pinned === pinned ? ["c"] : [],
+        );
+      for (const kind of ["a", "b"])
+        expect(await idsOf(others, { archived, labels: { kind } })).toEqual(
+          chat?.archived === archived && chat.labels.kind === kind ? ["c"] : [],
+        );
+    }
+  }
+  await mine.delete("c");
+  await expect(
+    driver.index.listIndexes({ prefix: "", limit: 9, cursor: undefined, signal: undefined }),
+  ).resolves.toEqual({ names: [] });
+});
+
+test("chats whose entries a server lost are listed after rebuildLists, and after a read of each", async () => {
+  const { driver, stores, connect, mine } = setUp();
+  for (const id of ["a", "b", "c"]) await mine.create({ id, title: `T ${id}`, pinned: id === "b" });
+  const before = await mine.list();
+  driver.inner = new MemoryIndex(systemClock);
+  expect(await idsOf(mine)).toEqual([]);
+  expect(await rebuildLists(stores)).toEqual({ listed: 3, rebuilt: 3 });
+  expect(await connect().of("ada").list()).toEqual(before);
+  expect(await idsOf(mine, { pinned: true })).toEqual(["b"]);
+  expect(await rebuildLists(stores)).toEqual({ listed: 3, rebuilt: 0 });
+  driver.inner = new MemoryIndex(systemClock);
+  const others = connect();
+  for (const id of ["a", "b", "c"]) await others.of("ada").get(id);
+  await others.flush();
+  expect((await others.of("ada").list()).chats).toMatchObject([
+    { title: "T c" },
+    { title: "T b" },
+    { title: "T a" },
+  ]);
+});
+
+test("a list that meets a damaged index fails once, and makes the entries again", async () => {
+  const { driver, connect, mine } = setUp();
+  await mine.create({ id: "a", title: "T" });
+  driver.inner = new MemoryIndex(systemClock);
+  let isDamaged = true;
+  driver.before = async (verb) => {
+    if (verb !== "listEntries" || !isDamaged) return;
+    isDamaged = false;
+    throw new StoreError("CORRUPT", "the index is half there");
+  };
+  const chats = connect();
+  await expect(chats.of("ada").list()).rejects.toMatchObject(storeError("CORRUPT"));
+  await chats.flush();
+  expect((await chats.of("ada").list()).chats).toMatchObject([{ id: "a", title: "T" }]);
+});
+
+test("rebuildLists lists chats by labels that are indexed since", async () => {
+  const { connect, mine } = setUp();
+  for (const id of ["a", "b", "c"]) await mine.create({ id, labels: { kind: id === "b" ? 1 : 2 } });
+  const chats = connect(["kind"]);
+  expect(await idsOf(chats.of("ada"), { labels: { kind: 2 } })).toEqual([]);
+  expect(await chats.rebuildLists({ ownerId: "ada" })).toBe(3);
+  expect(await idsOf(chats.of("ada"), { labels: { kind: 2 } })).toEqual(["a", "c"]);
+  expect(await idsOf(chats.of("ada"))).toEqual(["a", "b", "c"]);
+});
+
+test("two servers that create one chat at the same moment do not keep deleteAll from ending, nor does a writer", async () => {
+  const { connect, stores } = setUp();
+  const [one, two] = [connect().of("ada"), connect().of("ada")];
+  for (let round = 0; round < 5; round++)
+    await Promise.allSettled(
+      [one, two].map((mine) => mine.create({ id: `c${round}`, messages: [message("m")] })),
+    );
+  let isOver = false;
+  let made = 0;
+  const writing = (async () => {
+    while (!isOver) {
+      await one.create({ id: `new${made++}` });
+      await otherEvents();
+    }
+  })();
+  await vi.waitFor(() => expect(made).toBeGreaterThan(3));
+  await two.deleteAll();
+  expect((await idsOf(two)).filter((id) => id.startsWith("c"))).toEqual([]);
+  isOver = true;
+  await writing;
+  await two.deleteAll();
+  expect((await stores.listIndexes()).names).toEqual([]);
+  expect((await stores.listThreads()).threads).toEqual([]);
+});
+
+test("wrong options are refused before any I/O", async () => {
+  const { stores } = setUp();
+  for (const indexedLabels of ["kind", [1], [""], Array(9).fill("a")])
+    expect(() => new ChatStore({ stores, indexedLabels } as never)).toThrow(/indexedLabels must be/);
+});
