@@ -258,8 +258,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "a page of a listing starts with the last thread of the previous page",
       "C20",
       "text.ts",
-      'const except = after === undefined ? "" : toStored(after);',
-      'const except = "";',
+      "const except = after === undefined ? null : toStored(after);",
+      "const except = null;",
     ],
     [
       "ids with a NUL character are not listed",
@@ -287,8 +287,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "trimmed rows are kept",
       "C6",
       "commit.ts",
-      "    statements.deleteMessages(key, from, to);\n  }\n  for",
-      "    statements.deleteMessages(key, from, from);\n  }\n  for",
+      "statements.deleteMessages(key, from, to);",
+      "statements.deleteMessages(key, from, from);",
     ],
     [
       "any revision matches the expected one",

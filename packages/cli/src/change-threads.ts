@@ -1,4 +1,4 @@
-import type { StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 import pMap from "p-map";
 import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
@@ -7,7 +7,7 @@ import { countOf } from "./figures.ts";
 import { openBackend } from "./open-backend.ts";
 import { shownUrl } from "./redact.ts";
 import { selectWork } from "./select-work.ts";
-import { isByIdAlone, isSelective, missing, type SelectionOptions } from "./selection.ts";
+import { isByIdAlone, isSelective, missing, readsThreads, type SelectionOptions } from "./selection.ts";
 import { printableId } from "./terminal-text.ts";
 import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
 
@@ -65,7 +65,7 @@ export async function changeThreads(
   }
   await using stores = await openBackend(context, url);
   const unknown = new Set<string>();
-  const { changeUnread } = change;
+  const changeUnread = readsThreads(options) ? undefined : change.changeUnread;
   const onMissing = (threadId: string) => unknown.add(threadId);
   const threads = await selectWork(context, stores, options, changeUnread !== undefined, { onMissing });
   const expired = changeUnread && !dryRun && isByIdAlone(options) ? [...unknown] : [];
@@ -98,7 +98,7 @@ export async function changeThreads(
     context,
     threads,
     { label, resume, concurrency, report, readsMessages: false },
-    (thread) => changeOne(context, stores, thread, isNamed, change),
+    (thread) => changeOne(context, stores, thread, isNamed, { ...change, changeUnread }),
   );
 }
 
@@ -107,18 +107,20 @@ async function changeOne(
   stores: StoreFactory<unknown>,
   thread: WorkItem,
   isNamed: boolean,
-  { change, changeUnread, done }: ThreadChange,
+  {
+    change,
+    changeUnread,
+    done,
+  }: Pick<ThreadChange, "change" | "done"> & Record<"changeUnread", ThreadChange["changeUnread"] | undefined>,
 ): Promise<ThreadOutcome> {
   const { threadId } = thread;
-  if (thread.unreadable !== undefined && changeUnread) {
-    await changeUnread(stores, threadId, signal);
+  const page = await readHead(stores, thread, signal).catch((error) => {
+    if (!changeUnread || !StoreError.is(error, "CORRUPT")) throw error;
+  });
+  if (!page) {
+    await changeUnread?.(stores, threadId, signal);
     return { outcome: done };
   }
-  // Unreadable metadata does not prevent deletion.
-  const page = await skippingCorruptRecords(
-    () => undefined,
-    () => stores.open(threadId).read({ limit: 0, signal }),
-  );
   if (page.revision === null) return { outcome: "gone meanwhile" };
   const isSame = page.count === thread.count && page.updatedAt === thread.updatedAt;
   if (!isSame && !isNamed) {
@@ -126,4 +128,18 @@ async function changeOne(
   }
   await change(stores, threadId, page.revision, signal);
   return { outcome: done };
+}
+
+/** @throws StoreError `CORRUPT` for a damaged thread, which not every listing finds. Unreadable metadata does not prevent a change. */
+async function readHead(
+  stores: StoreFactory<unknown>,
+  { threadId, unreadable }: WorkItem,
+  signal: AbortSignal,
+): Promise<ThreadPage<unknown>> {
+  // Not read: a damaged id finds no thread, or another one.
+  if (unreadable !== undefined) throw new StoreError("CORRUPT", unreadable, { threadId });
+  return await skippingCorruptRecords(
+    () => undefined,
+    () => stores.open(threadId).read({ limit: 0, signal }),
+  );
 }

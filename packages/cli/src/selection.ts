@@ -61,7 +61,7 @@ export function isByIdAlone(options: SelectionOptions): boolean {
 }
 
 /** Whether a selection depends on what threads hold, so that a thread that cannot be read is not selected. */
-function readsThreads(options: SelectionOptions): boolean {
+export function readsThreads(options: SelectionOptions): boolean {
   const { id: _id, idsFrom: _idsFrom, prefix: _prefix, ...filters } = options;
   return isSelective(filters);
 }

@@ -21,7 +21,19 @@ async function fill(folder: Folder, sql: string): Promise<void> {
 const damages: Record<string, readonly [sql: string, isListed: boolean]> = {
   "its commits are gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY}`, false],
   "a number is impossible": [`UPDATE scrollback_commits SET first = 9 WHERE thread = ${KEY}`, false],
-  "its newest commit is gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY} AND number = 2`, true],
+  "its newest commit is gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY} AND number = 2`, false],
+  "its first message is hidden": [
+    `UPDATE scrollback_commits SET first = 2 WHERE thread = ${KEY} AND number = 2`,
+    false,
+  ],
+  "the number of its newest commit is impossible": [
+    `UPDATE scrollback_commits SET number = 9223372036854775807 WHERE thread = ${KEY} AND number = 2`,
+    false,
+  ],
+  "a number that only reads see is impossible": [
+    `UPDATE scrollback_commits SET userless = 9223372036854775807 WHERE thread = ${KEY}`,
+    false,
+  ],
   "its metadata is damaged": [`UPDATE scrollback_metadata SET record = '1m{' WHERE thread = ${KEY}`, true],
   "a message is gone": [`DELETE FROM scrollback_messages WHERE thread = ${KEY} AND sequence = 1`, true],
 };
@@ -45,6 +57,41 @@ for (const [what, [sql, isListed]] of Object.entries(damages)) {
       const removed = await run(["rm", folder.url(), ...selection, "--yes"]);
       expect(removed.stdout).toContain("3 deleted");
       if (!isListed) expect(removed.code).toBe(0);
+      const database = new DatabaseSync(folder.file("chats.db"));
+      for (const table of ["threads", "commits", "messages", "metadata"])
+        expect(database.prepare(`SELECT 1 FROM scrollback_${table}`).all(), table).toEqual([]);
+      database.close();
+    }
+  });
+}
+
+/** Damaged ids, with the id by which the thread can be deleted. */
+const ids = {
+  "CAST(x'62ff' AS TEXT)": "b\ufffd",
+  "CAST('b' AS BLOB)": "b",
+  "''": "\ufffd",
+};
+
+for (const [stored, threadId] of Object.entries(ids)) {
+  test(`a thread whose stored id is ${stored} is told by ls, verify and export, and deleted by rm`, async () => {
+    for (const selection of [["--all"], [threadId, "a", "c"]]) {
+      using folder = new Folder();
+      await fill(folder, `UPDATE scrollback_threads SET id = ${stored} WHERE id = 'b'`);
+      const verified = await run(["verify", folder.url(), "--json"]);
+      expect(verified.code).toBe(4);
+      expect(jsonLines(verified.stdout)).toContainEqual({
+        ...{ threadId, outcome: "corrupt" },
+        problems: [expect.stringContaining("its id is damaged")],
+      });
+      expect(verified.stdout).toContain('"outcomes":{"corrupt":1,"readable":2}');
+      for (const command of ["export", "ls", "stats"]) {
+        const { code, stderr } = await run([command, folder.url()]);
+        expect(code, command).toBe(4);
+        expect(stderr, command).toContain("its id is damaged");
+      }
+      const removed = await run(["rm", folder.url(), ...selection, "--yes"]);
+      if (selection.length === 1)
+        expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining("3 deleted") });
       const database = new DatabaseSync(folder.file("chats.db"));
       for (const table of ["threads", "commits", "messages", "metadata"])
         expect(database.prepare(`SELECT 1 FROM scrollback_${table}`).all(), table).toEqual([]);

@@ -12,6 +12,7 @@ import {
   rangesOutside,
   type SequenceBounds,
 } from "@scrollback/store-core";
+import { assertNewestMessage } from "./head-check.ts";
 import { detachThread, removeRows, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
@@ -43,6 +44,7 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
     return { outcome: "revision-conflict", revision };
   }
+  if (thread) assertNewestMessage(thread);
   if (found && !thread) detachThread(statements, found.key);
   const committed = apply(statements, thread, request, now);
   if (expired !== undefined) sweep(statements, expired, SWEPT_MESSAGES + request.append.length);
@@ -66,11 +68,15 @@ function apply(
       append[sequence - kept.next] ?? fromStored(statements.headOfMessage.get(key, sequence)?.head),
     );
   const plan = planCommit(before, request, request, kindAt, thread ?? NOT_SEARCHED);
-  for (const { from, to } of [
-    ...rangesOutside(before, plan.kept),
-    ...rangesOutside(plan.kept, plan.bounds),
-  ]) {
-    statements.deleteMessages(key, from, to);
+  // Not by number, so that nothing is left if a number is damaged.
+  if (request.drop === "all") statements.deleteAllMessages(key);
+  else {
+    for (const { from, to } of [
+      ...rangesOutside(before, plan.kept),
+      ...rangesOutside(plan.kept, plan.bounds),
+    ]) {
+      statements.deleteMessages(key, from, to);
+    }
   }
   for (const [index, record] of append.entries()) {
     const sequence = plan.kept.next + index;

@@ -60,7 +60,7 @@ export class Entries {
     this.#listDown = page("<", "DESC");
     this.#names = prepare(
       database,
-      `SELECT DISTINCT name FROM ${table} WHERE name >= ? AND name <> ? AND ${isAlive} ORDER BY name LIMIT ?`,
+      `SELECT DISTINCT name FROM ${table} WHERE name >= ifnull(?, x'') AND name IS NOT ? AND length(name) > 0 AND ${isAlive} ORDER BY name LIMIT ?`,
     );
   }
 

@@ -7,8 +7,9 @@ import {
   type UnreadableThread,
 } from "@scrollback/store-core";
 import { damagedThread } from "./errors.ts";
+import { contradictionIn } from "./head-check.ts";
 import { isExpired, type Statements, type ThreadSummary, timesOf } from "./statements.ts";
-import { fromStored, rowsByPrefix } from "./text.ts";
+import { fromStored, isDamagedId, rowsByPrefix, shownId, toStored } from "./text.ts";
 
 /** A page ends early after this number of metadata characters, because reading more at once takes long. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
@@ -23,21 +24,29 @@ type ListedRow = Readonly<Record<keyof ThreadSummary, bigint | null>> & {
 /** Lists threads in the order of their ids. Must run in a read transaction. */
 export function listThreads(statements: Statements, { prefix, limit, cursor }: ListRequest): ThreadListing {
   const after = cursor === undefined ? undefined : parseCursor(cursor, prefix);
-  const rows = selectRows(statements, prefix, after, limit + 1);
   const now = Date.now();
   const threads: ListedThread[] = [];
   const corrupt: UnreadableThread[] = [];
   let metadataLength = 0;
-  for (const [index, row] of rows.entries()) {
-    if (index === limit || metadataLength >= METADATA_PER_PAGE) {
-      return { threads, cursor: formatCursor(rows[index - 1]), corrupt };
+  let last: ListedRow | undefined;
+  const { rows, ...page } = selectRows(statements, prefix, after, limit);
+  let { isEnd } = page;
+  for (const row of rows) {
+    if (threads.length === limit || metadataLength >= METADATA_PER_PAGE) {
+      isEnd = false;
+      break;
     }
+    const isNamed = hasOwnId(statements, row);
+    if (isNamed) last = row;
     if (isExpired(row, now)) continue;
-    const threadId = fromStored(row.id);
-    const thread = readRow(row);
-    if (!thread)
-      corrupt.push({ threadId, problem: damagedThread("their numbers are impossible, or missing").message });
-    else {
+    const threadId = shownId(row.id);
+    const thread = isNamed ? readRow(row) : undefined;
+    if (!thread) {
+      const problem = isNamed
+        ? "their numbers are impossible, missing, or contradict the messages"
+        : "its id is damaged, so that no read or write finds it";
+      corrupt.push({ threadId, problem: damagedThread(problem).message });
+    } else {
       const stored = statements.selectMetadata.get(thread.key)?.record;
       const metadata = stored === undefined ? undefined : fromStored(stored);
       metadataLength += metadata?.length ?? 0;
@@ -49,28 +58,46 @@ export function listThreads(statements: Statements, { prefix, limit, cursor }: L
       });
     }
   }
-  return { threads, corrupt };
+  return { threads, corrupt, ...(!isEnd && { cursor: formatCursor(last) }) };
 }
 
-/** Returns at most `limit` rows of threads whose ids begin with `prefix` and come after the id `after`. */
+/**
+ * Returns the rows of a page of threads whose ids begin with `prefix` and come after the id `after`, and whether they are the last ones. A
+ * cursor cannot hold a damaged id, so a page that is not the last one has a row with an undamaged one; the rows after it are on the next page
+ * again. So a page may have more than `limit` rows.
+ */
 function selectRows(
   statements: Statements,
   prefix: string,
   after: string | undefined,
   limit: number,
-): ListedRow[] {
-  return rowsByPrefix(
-    { prefix, after, limit },
-    ({ id }) => id,
-    (from, except, most) => statements.selectThreads.all(from, except, most) as unknown as ListedRow[],
-  );
+): { rows: readonly ListedRow[]; isEnd: boolean } {
+  for (let most = limit; ; most *= 2) {
+    const found = rowsByPrefix<ListedRow>(
+      { prefix, after, limit: most + 1 },
+      ({ id }) => id,
+      (from, except, count) => statements.selectThreads.all(from, except, count) as unknown as ListedRow[],
+    );
+    const rows = found.slice(0, most);
+    const isEnd = found.length <= most;
+    if (isEnd || rows.some((row) => hasOwnId(statements, row))) return { rows, isEnd };
+  }
+}
+
+/** Whether the id of a thread finds it. */
+function hasOwnId(statements: Statements, { id, key }: ListedRow): boolean {
+  const isDamaged = isDamagedId(id);
+  if (isDamaged !== "perhaps") return !isDamaged;
+  return statements.findKey(toStored(fromStored(id)))?.key === key;
 }
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */
 function readRow(row: ListedRow): ThreadSummary | undefined {
-  const { key, createdAt, updatedAt, expiresAt, pinned, compaction, first, next } = row;
-  const optional = [expiresAt, pinned, compaction].map((value) => value ?? 0n);
-  if (![key, createdAt, updatedAt, first, next, ...optional].every(isCount)) return undefined;
+  const { key, createdAt, updatedAt, expiresAt, pinned, compaction, first, next, number, newest, older } =
+    row;
+  const optional = [expiresAt, pinned, compaction, newest].map((value) => value ?? 0n);
+  const required = [key, createdAt, updatedAt, first, next, number, older];
+  if (![...required, ...optional].every(isCount)) return undefined;
   const thread = {
     key: Number(key),
     createdAt: Number(createdAt),
@@ -80,8 +107,11 @@ function readRow(row: ListedRow): ThreadSummary | undefined {
     compaction: compaction === null ? null : Number(compaction),
     first: Number(first),
     next: Number(next),
+    number: Number(number),
+    newest: newest === null ? null : Number(newest),
+    older: Number(older),
   };
-  return thread.first <= thread.next ? thread : undefined;
+  return contradictionIn(thread) === undefined ? thread : undefined;
 }
 
 function isCount(value: bigint | null): boolean {

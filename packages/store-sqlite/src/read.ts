@@ -11,7 +11,6 @@ import {
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
-import { damagedThread } from "./errors.ts";
 import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
@@ -41,7 +40,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
 }
 
 function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): Entry[] {
-  const { key, next: end } = thread;
+  const { key } = thread;
   const { first, next } = wanted;
   const pinned = pinnedOf(wanted);
   const select = (from: number, to: number): Entry[] => {
@@ -53,10 +52,7 @@ function selectEntries(statements: Statements, thread: ThreadRow, wanted: Sequen
       record: fromStored(row.record),
     }));
   };
-  // One more than the newest: it belongs to a commit whose row is missing.
-  const isNewest = next === end && (first < next || countOf(thread) === 0);
-  const entries = first < next || isNewest ? select(first, isNewest ? end + 1 : next) : [];
-  if ((entries.at(-1)?.sequence ?? 0) >= end) throw damagedThread("those of its newest commits are missing");
+  const entries = first < next ? select(first, next) : [];
   entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
   if (entries.length === countOf(wanted)) return entries;
   // Rows are missing. An empty record for each makes that visible; leaving them out would hide it.

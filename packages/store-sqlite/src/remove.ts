@@ -1,9 +1,12 @@
+import type { SQLOutputValue } from "node:sqlite";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core";
 import { liveThread, type Statements } from "./statements.ts";
-import { toStored } from "./text.ts";
+import { otherForm, REPLACEMENT, rowsByPrefix, shownId, toStored } from "./text.ts";
 
-/** The bounds of SQLite's integers. A damaged row may have any. */
-const [LEAST_INTEGER, GREATEST_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
+interface IdRow {
+  readonly id: SQLOutputValue;
+  readonly key: bigint;
+}
 
 /**
  * Deletes the thread of a request, readable or not, or the rows that it left when it expired, with at most `messages` messages. Must run in a
@@ -21,11 +24,26 @@ export function deleteThread(
     if (expectedRevision !== revision) return { outcome: "revision-conflict", revision };
   }
   const found = statements.findKey(id);
-  if (found) {
-    detachThread(statements, found.key);
-    sweepThread(statements, found.key, messages);
+  const damaged = found || expectedRevision !== undefined ? [] : keysShownAs(statements, threadId);
+  for (const key of found ? [found.key] : damaged) {
+    detachThread(statements, key);
+    sweepThread(statements, key, messages);
   }
   return { outcome: "deleted" };
+}
+
+/** The keys of threads with damaged ids, which a listing shows as this id. No thread may have it. */
+function keysShownAs(statements: Statements, threadId: string): bigint[] {
+  const found = statements.findKey(otherForm(threadId));
+  if (found) return [found.key];
+  if (!threadId.includes(REPLACEMENT)) return [];
+  const [prefix = ""] = threadId.split(REPLACEMENT, 1);
+  const rows = rowsByPrefix<IdRow>(
+    { prefix, after: undefined, limit: Number.MAX_SAFE_INTEGER },
+    (row) => row.id,
+    (from, except, most) => statements.selectIds.all(from, except, most) as unknown as IdRow[],
+  );
+  return rows.filter((row) => shownId(row.id) === threadId).map(({ key }) => key);
 }
 
 /** Marks a thread for removal and frees its id. */
@@ -47,7 +65,7 @@ export function sweepExpired(statements: Statements, now: number, messages: numb
 }
 
 /** Removes at most `messages` messages of an expired thread, and the thread itself with its last message. */
-export function sweep(statements: Statements, key: number, messages: number): void {
+export function sweep(statements: Statements, key: bigint, messages: number): void {
   // The thread must stay expired if the clock goes back, because some of its messages are removed.
   if (sweepThread(statements, key, messages)) statements.setExpiry(0, key);
 }
@@ -62,7 +80,7 @@ function sweepThread(statements: Statements, key: number | bigint, messages: num
 
 /** Removes all rows under a key, except the thread's own. */
 export function removeRows(statements: Statements, key: number | bigint): void {
-  statements.deleteMessages(key, LEAST_INTEGER, GREATEST_INTEGER);
-  statements.deleteCommits(key, GREATEST_INTEGER);
+  statements.deleteAllMessages(key);
+  statements.deleteAllCommits(key);
   statements.deleteMetadata(key);
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { SequenceBounds, ThreadTimes, TrimSearch } from "@scrollback/store-core";
+import type { ThreadTimes, TrimSearch } from "@scrollback/store-core";
 import { damagedThread } from "./errors.ts";
+import { contradictionIn, type Head } from "./head-check.ts";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -39,7 +40,7 @@ export function prepareCommand(
 }
 
 /** A thread after its newest commit, as listings show it. */
-export interface ThreadSummary extends SequenceBounds {
+export interface ThreadSummary extends Head {
   readonly key: number;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
@@ -50,8 +51,6 @@ export interface ThreadSummary extends SequenceBounds {
 /** A thread after its newest commit. */
 export interface ThreadRow extends ThreadSummary, TrimSearch {
   readonly incarnation: string;
-  /** The number of the newest commit. */
-  readonly number: number;
 }
 
 /** A thread without the rows of its commits. Only damage causes it. */
@@ -65,9 +64,14 @@ export interface ThreadKey {
   readonly expiresAt: bigint | null;
 }
 
+/** Two columns of a {@link Head}. Each is a search of the index, because at most two messages are pinned. */
+const newestMessage = "(SELECT max(sequence) FROM $messages WHERE thread = t.key)";
+const olderMessages = "(SELECT count(*) FROM $messages WHERE thread = t.key AND sequence < c.first)";
+
 /** The columns of a {@link ThreadRow}, of the newest commit of the thread with an id. */
 const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.compaction,
-  c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number`;
+  c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number,
+  ${newestMessage}, ${olderMessages}`;
 const newestCommit = `FROM $threads t LEFT JOIN $commits c ON c.thread = t.key WHERE t.id = ?
   ORDER BY c.number DESC LIMIT 1`;
 
@@ -89,8 +93,13 @@ function toThread(values: readonly SQLOutputValue[]): ThreadRow | BareThread {
     newestCompaction: values[10] as number,
     incarnation: values[11] as string,
     number,
+    newest: values[13] as number | null,
+    older: values[14] as number,
   };
 }
+
+/** The greatest key that a thread is given: the greatest that a number can hold. */
+const GREATEST_KEY = Number.MAX_SAFE_INTEGER;
 
 /** A remembered commit. */
 export interface OperationRow {
@@ -106,12 +115,13 @@ export function isExpired(thread: Pick<ThreadRow | ThreadKey, "expiresAt">, now:
 /**
  * Returns a found thread; undefined if there is none, or if it has expired.
  *
- * @throws StoreError `CORRUPT` for a thread without the rows of its commits, or with impossible ones.
+ * @throws StoreError `CORRUPT` for a thread without the rows of its commits, or whose newest one contradicts its messages.
  */
 export function liveThread(found: ThreadRow | BareThread | undefined, now: number): ThreadRow | undefined {
   if (!found || isExpired(found, now)) return undefined;
   if (found.number === null) throw damagedThread("those of its newest commits are missing");
-  if (found.first > found.next) throw damagedThread("the numbers of its newest commit are impossible");
+  const contradiction = contradictionIn(found);
+  if (contradiction !== undefined) throw damagedThread(contradiction);
   return found;
 }
 
@@ -129,7 +139,9 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
   const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
   const selectKey = sql("SELECT key, expires_at AS expiresAt FROM $threads WHERE id = ?", true);
-  const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
+  // A text, because a damaged key may be larger than a number can hold, and must not fail the commits of other threads.
+  const expired = "SELECT CAST(key AS TEXT) FROM $threads WHERE expires_at <= ? LIMIT 1";
+  const toKey = (text: SQLOutputValue | undefined) => (typeof text === "string" ? BigInt(text) : undefined);
   const selectExpired = values(expired);
   // In one statement, because a commit needs both.
   const selectThreadAndExpired = values(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
@@ -142,26 +154,40 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     /** Returns the key of the thread with a stored id, even if its other rows are damaged. */
     findKey: (id: string | Uint8Array) => selectKey.get(id) as unknown as ThreadKey | undefined,
     /** Returns the key of a thread that had expired by `now`. */
-    findExpired: (now: number): number | undefined => selectExpired(now)?.[0] as number | undefined,
+    findExpired: (now: number): bigint | undefined => toKey(selectExpired(now)?.[0]),
     /** Returns what {@link findThread} and {@link findExpired} return. */
     findBoth(
       id: string | Uint8Array,
       now: number,
-    ): { found?: ThreadRow | BareThread; expired: number | undefined } {
+    ): { found?: ThreadRow | BareThread; expired: bigint | undefined } {
       const both = selectThreadAndExpired(now, id);
       if (!both) return { expired: this.findExpired(now) };
-      return { found: toThread(both), expired: (both[13] ?? undefined) as number | undefined };
+      return { found: toThread(both), expired: toKey(both[15]) };
     },
     // The outer join makes SQLite walk the ids in order, and finds threads without commits.
     selectThreads: sql(
       `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,
-         c.updated_at AS updatedAt, c.pinned, c.compaction, c.first, c.next
+         c.updated_at AS updatedAt, c.pinned, c.compaction, c.first, c.next, c.number,
+         ${newestMessage} AS newest, ${olderMessages} AS older
        FROM $threads t LEFT JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
-       WHERE t.id >= ? AND t.id <> ? ORDER BY t.id LIMIT ?`,
+       WHERE t.id >= ifnull(?, x'') AND t.id IS NOT ? ORDER BY t.id LIMIT ?`,
       true,
     ),
-    insertThread: sql("INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?)"),
+    /** Ids and keys from an id on. For {@link rowsByPrefix}. */
+    selectIds: sql(
+      "SELECT id, key FROM $threads WHERE id >= ifnull(?, x'') AND id IS NOT ? ORDER BY id LIMIT ?",
+      true,
+    ),
+    /**
+     * The key is given, because SQLite would give one that a number cannot hold next to a damaged key. If a damaged key is the largest
+     * possible one, the new key is random.
+     */
+    insertThread: sql(
+      `INSERT INTO $threads (key, id, incarnation, created_at, expires_at)
+       SELECT coalesce(nullif(max(key), ${GREATEST_KEY}), abs(random() % ${GREATEST_KEY})) + 1, ?, ?, ?, ?
+       FROM (SELECT 0 AS key UNION ALL SELECT max(key) FROM $threads WHERE key > 0 AND key <= ${GREATEST_KEY})`,
+    ),
     setExpiry: command("UPDATE $threads SET expires_at = ? WHERE key = ?"),
     detachThread: command("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: command("DELETE FROM $threads WHERE key = ?"),
@@ -175,6 +201,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ),
     insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?)"),
     deleteMessages: command("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
+    deleteAllMessages: command("DELETE FROM $messages WHERE thread = ?"),
     deleteOldestMessages: sql(
       `DELETE FROM $messages WHERE thread = ? AND sequence <=
        (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,
@@ -183,6 +210,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
     insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: command("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
+    deleteAllCommits: command("DELETE FROM $commits WHERE thread = ?"),
 
     selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),
     setMetadata: command("REPLACE INTO $metadata VALUES (?, ?)"),

@@ -1,4 +1,4 @@
-import type { SQLOutputValue } from "node:sqlite";
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 
 /**
  * Returns the stored form of a text: the text itself, or its bytes if it contains a NUL character. Some supported versions of
@@ -14,11 +14,32 @@ export function fromStored(stored: SQLOutputValue | undefined): string {
   return stored instanceof Uint8Array ? Buffer.from(stored).toString() : "";
 }
 
+/** Returns what {@link toStored} never returns for a text: its bytes, or the text itself if it contains a NUL character. */
+export function otherForm(text: string): string | Uint8Array {
+  return text.includes("\0") ? text : Buffer.from(text);
+}
+
+/** What is read in the place of bytes that are not UTF-8. */
+export const REPLACEMENT = "\u{fffd}";
+
+/** Returns the thread id of a stored one, which may be damaged: U+FFFD if it is empty or neither a text nor bytes. */
+export function shownId(stored: SQLOutputValue | undefined): string {
+  return fromStored(stored) || REPLACEMENT;
+}
+
+/** Whether a stored thread id is none that {@link toStored} returns. One that contains U+FFFD may be an undamaged one. */
+export function isDamagedId(stored: SQLOutputValue): boolean | "perhaps" {
+  const id = fromStored(stored);
+  if (id.includes(REPLACEMENT)) return "perhaps";
+  return id === "" || typeof toStored(id) !== typeof stored;
+}
+
 /**
  * Reads at most `limit` rows, in the order of a name that is stored by {@link toStored}: those whose names begin with `prefix` and come after
  * `after`.
  *
- * @param select reads at most `most` rows from a name on, except one name.
+ * @param select reads at most `most` rows from a name on, except one name; `null` for none. An empty buffer is bound as NULL, for which
+ *   it must read from the first name that is stored as bytes.
  */
 export function rowsByPrefix<R>(
   {
@@ -27,10 +48,10 @@ export function rowsByPrefix<R>(
     limit,
   }: { readonly prefix: string; readonly after: string | undefined; readonly limit: number },
   nameOf: (row: R) => SQLOutputValue | undefined,
-  select: (from: string | Uint8Array, except: string | Uint8Array, most: number) => R[],
+  select: (from: string | Uint8Array, except: SQLInputValue, most: number) => R[],
 ): R[] {
   const from = after ?? prefix;
-  const except = after === undefined ? "" : toStored(after);
+  const except = after === undefined ? null : toStored(after);
   const selectOfType = (first: string | Uint8Array, most: number): R[] => {
     const rows = select(first, except, most);
     // Names of one type with one prefix are adjacent.
@@ -44,7 +65,6 @@ export function rowsByPrefix<R>(
   const isAmongBytes = from.includes("\0");
   const rows = isAmongBytes ? [] : selectOfType(from, limit);
   if (rows.length === limit) return rows;
-  // An empty buffer would be bound as NULL.
-  const firstBytes = Buffer.from((isAmongBytes ? from : prefix) || "\0");
+  const firstBytes = Buffer.from(isAmongBytes ? from : prefix);
   return [...rows, ...selectOfType(firstBytes, limit - rows.length)];
 }

@@ -15,7 +15,8 @@ class Watched extends DatabaseSync {
 
   override prepare(sql: string): StatementSync {
     const statement = super.prepare(sql);
-    const table = /scrollback_(\w+)/.exec(sql)?.[1];
+    // A statement with subqueries names its own table "t".
+    const [, table] = /scrollback_(\w+) t\b/.exec(sql) ?? /scrollback_(\w+)/.exec(sql) ?? [];
     const name = table ? `${sql.split(" ", 1)[0]} ${table}` : sql;
     for (const method of ["run", "get", "all"] as const) {
       const run = statement[method].bind(statement) as (...values: unknown[]) => unknown;

@@ -51,7 +51,11 @@ async function verifyOne(
   { threadId, unreadable }: WorkItem,
   advance: (messages: number) => void,
 ): Promise<ThreadOutcome> {
-  const problems = new Set(unreadable === undefined ? [] : [unreadable]);
+  // Not read: a damaged id finds no thread, or another one.
+  if (unreadable !== undefined) {
+    return { outcome: "corrupt", problems: [unreadable], exitCode: exitCodes.damaged };
+  }
+  const problems = new Set<string>();
   const collect = (error: StoreError) => {
     problems.add(error.message);
   };
