@@ -8,6 +8,7 @@ import {
 } from "node:crypto";
 import { types } from "node:util";
 import { type Check, checkOptions, hasMethods, invalid } from "./arguments.ts";
+import { decodeBase64 } from "./base64.ts";
 import { packText, unpackText } from "./base64-runs.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
@@ -82,7 +83,8 @@ export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
     decode(text, location) {
       const id = encrypted.exec(text)?.[1] ?? corrupt("it is not encrypted, or by another codec");
       const key = byId.get(id) ?? corrupt(`it was encrypted with the key "${id}", which is not in keys`);
-      const sealed = Buffer.from(text.slice(id.length + 2), "base64");
+      const sealed =
+        decodeBase64(text.slice(id.length + 2)) ?? corrupt("it is not base64 as this codec writes it");
       return decodeQuietly(codec, decrypt(key, sealed, location), location);
     },
   });

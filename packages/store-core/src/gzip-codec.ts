@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { checkOptions, hasMethods, isPositiveInteger } from "./arguments.ts";
+import { decodeBase64 } from "./base64.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 
@@ -63,8 +64,10 @@ export function gzipCodec(options: GzipCodecOptions = {}): Codec {
 }
 
 function decompress(base64: string, maxBytes: number): string {
+  const compressed = decodeBase64(base64);
+  if (!compressed) throw new StoreError("CORRUPT", "it is not base64 as this codec writes it");
   try {
-    return gunzipSync(Buffer.from(base64, "base64"), { maxOutputLength: maxBytes }).toString();
+    return gunzipSync(compressed, { maxOutputLength: maxBytes }).toString();
   } catch (cause) {
     const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
     throw new StoreError(

@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { SuperJSON } from "superjson";
+import { decodeBase64 } from "./base64.ts";
 import { type ErrorFields, fieldsOf, isError, makeError } from "./error-fields.ts";
 import { escapedKey } from "./plain-json.ts";
 
@@ -54,8 +55,9 @@ superjson.registerCustom<ArrayBuffer | ArrayBufferView, [string, string]>(
           ],
     deserialize: ([type, base64]) => {
       // Other values may claim a wrong length.
-      if (typeof base64 !== "string") throw new TypeError("bytes must be base64");
-      const bytes = Uint8Array.from(Buffer.from(base64, "base64")).buffer;
+      const decoded = typeof base64 === "string" ? decodeBase64(base64) : undefined;
+      if (!decoded) throw new TypeError("bytes must be base64");
+      const bytes = Uint8Array.from(decoded).buffer;
       if (type === "ArrayBuffer") return bytes;
       const TypedArray = typedArrays.get(type);
       if (!TypedArray) throw new TypeError("unknown kind of bytes");

@@ -12,6 +12,7 @@ import {
   MemoryDriver,
   type StoreError,
 } from "../src/index.ts";
+import { looseBase64 } from "./loose-base64.ts";
 
 const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;
 const oldKey = { id: "2025", key: randomBytes(32) };
@@ -190,6 +191,14 @@ describe("aesGcmCodec", () => {
     }
     for (let length = 0; length < sealed.length; length++) {
       refusal(() => codec.decode(`#2025:${sealed.toString("base64", 0, length)}`, write));
+    }
+  });
+
+  test("text that decodes to the same bytes is refused unless it is the same text", () => {
+    for (const content of ["", "1", "12", "123", secret.repeat(50)]) {
+      const text = codec.encode(content, write);
+      expect(codec.decode(text, write)).toBe(content);
+      for (const changed of looseBase64(text, "#2025:".length)) refusal(() => codec.decode(changed, write));
     }
   });
 

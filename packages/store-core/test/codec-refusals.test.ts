@@ -93,3 +93,14 @@ describe("C16 the codec refuses text that claims more than it holds", () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
   });
 });
+
+test("C16 the codec refuses bytes in other base64 than it writes", () => {
+  const textOf = (base64: string) =>
+    `~{"json":["Uint8Array","${base64}"],"meta":{"values":[["custom","bytes"]],"v":1}}`;
+  for (const bytes of [[0, 0, 0], [0], [0, 16, 131, 251, 239, 255]]) {
+    const text = textOf(Buffer.from(bytes).toString("base64"));
+    expect(jsonCodec.decode(text)).toEqual(Uint8Array.from(bytes));
+  }
+  for (const base64 of ["AAAA ", " AAAA", "AAAA=", "AA", "AB==", "--__"])
+    expect(() => jsonCodec.decode(textOf(base64)), base64).toThrow("bytes must be base64");
+});

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Codec, createMemoryStores, type GzipCodecOptions, gzipCodec, jsonCodec } from "../src/index.ts";
+import { looseBase64 } from "./loose-base64.ts";
 
 const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;
 const codec = gzipCodec();
@@ -105,6 +106,14 @@ describe("gzipCodec", () => {
       expect(() => codec.decode(text, write)).toThrow();
     },
   );
+
+  test("text that decodes to the same bytes is refused unless it is the same text", () => {
+    const ofPlain = gzipCodec({ codec: plain });
+    expect(ofPlain.decode(zipped(prose), write)).toBe(prose);
+    const changed = looseBase64(zipped(prose), 2);
+    expect(changed.length).toBeGreaterThan(5);
+    for (const text of changed) expect(() => ofPlain.decode(text, write)).toThrow("it is not base64");
+  });
 
   test.each<[string, unknown]>([
     ["maxBytes", { maxBytes: 0 }],
