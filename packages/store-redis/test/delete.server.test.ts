@@ -55,7 +55,7 @@ function open() {
 const DELETE = {
   evalsha: 1,
   hmget: 3,
-  exists: 1,
+  exists: 2,
   lindex: 1,
   time: 1,
   rename: 1,
@@ -172,7 +172,8 @@ test("C21 a deletion runs the same commands, however many operations the thread 
   await client.hset(keys.meta, ...operations.flat());
   expect(await commandsOf(client, () => remove("delete-1"))).toEqual(DELETE);
   await commit("second");
-  const { exists, ...begun } = DELETE;
+  // The previous hash is missing.
+  const begun = { ...DELETE, exists: 1 };
   const { rename, hdel, ...others } = begun;
   const copying = { ...others, unlink: 1, pexpireat: 1, hgetall: 1 };
   expect(await commandsOf(client, () => remove("delete-2"))).toEqual(copying);
@@ -341,10 +342,45 @@ test("a thread that lost its hash is deleted; keys of other programs and of newe
   await client.hset(keys.meta, "their", "own");
   await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });
   expect(await client.hgetall(keys.meta)).toEqual({ their: "own" });
-  await client.unlink(keys.meta, keys.deleted);
-  await client.hset(keys.deleted, "their", "own");
+});
+
+test("C21 a key of another program in the place of remembered outcomes is not changed, and the other place is used", async () => {
+  const { client, stores, commit, remove, keys } = open();
+  const plants: Record<string, (key: string) => Promise<unknown>> = {
+    string: (key) => client.set(key, "their own"),
+    list: (key) => client.rpush(key, "their own"),
+    hash: (key) => client.hset(key, "their", "own"),
+  };
+  for (const key of [keys.deleted, keys.deletedBefore]) {
+    for (const [type, plant] of Object.entries(plants)) {
+      const name = `${key === keys.deleted ? "deleted" : "before"}-${type}`;
+      await client.unlink(keys.deleted, keys.deletedBefore);
+      await plant(key);
+      const before = await client.dump(key);
+      for (let cycle = 0; cycle < 3; cycle++) {
+        await commit(`${name}-${cycle}`);
+        expect(await remove(`delete ${name} ${cycle}`), name).toEqual({ outcome: "deleted" });
+        expect(await client.exists(keys.messages, keys.meta), name).toBe(0);
+        // Repeated, because a reply was lost: before the thread is written again and afterwards.
+        for (let earlier = Math.max(0, cycle - 1); earlier <= cycle; earlier++)
+          expect(await commit(`${name}-${earlier}`), name).toMatchObject({ outcome: "repeated" });
+        await stores.open("a").addMessages([user("new")], { expectedRevision: null });
+        expect(await remove(`delete ${name} ${cycle}`), name).toEqual({ outcome: "repeated" });
+        expect(await commit(`${name}-${cycle}`), name).toMatchObject({ outcome: "repeated" });
+        expect(await stores.open("a").listMessages(), name).toEqual([user("new")]);
+        await stores.deleteThread("a");
+        // The first outcomes, whose time this is, are then forgotten; the later ones are not.
+        if (cycle === 1)
+          await client.hset(key === keys.deleted ? keys.deletedBefore : keys.deleted, "first", "1");
+      }
+      expect(await client.type(key), name).toBe(type);
+      expect(await client.dump(key), name).toEqual(before);
+      expect(await client.pttl(key), name).toBe(-1);
+    }
+  }
+  await client.set(keys.deleted, "their own");
+  await client.set(keys.deletedBefore, "their own");
   await stores.open("a").addMessages([user("a")]);
   await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });
   expect(await stores.open("a").listMessages()).toEqual([user("a")]);
-  expect(await client.hgetall(keys.deleted)).toEqual({ their: "own" });
 });

@@ -121,14 +121,19 @@ end
 if wasDeleted then
   -- The outcomes that delete.lua remembers. These keys are not in KEYS, because they rarely exist: a cluster that is moving a slot
   -- rejects every command with existing and missing keys.
-  deletedAt = nil
+  deletedAt = '0'
   for _, name in ipairs({'deleted', 'deleted-before'}) do
     local key = string.gsub(MESSAGES, 'messages$', name)
     local deleted = redis.pcall('HMGET', key, 'at', operation, 'first', 'revision')
-    if deleted.err then
+    if deleted.err and string.find(deleted.err, 'WRONGTYPE', 1, true) then
+      -- Another program's key: delete.lua has used the other one.
+      deleted = {}
+    elseif deleted.err then
       return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
     end
-    deletedAt = deletedAt or string.match(deleted[1] or '0', '^%d+$')
+    if deletedAt == '0' then
+      deletedAt = string.match(deleted[1] or '0', '^%d+$')
+    end
     if not deletedAt then
       return 'unreadable '
     end
