@@ -11,6 +11,7 @@ import { onCorruptRecord } from "./corrupt-records.ts";
 import { type BackendRole, codecOf } from "./environment.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { shownUrl } from "./redact.ts";
+import { sqlitePathOf } from "./sqlite-files.ts";
 
 /**
  * Traits for messages of any shape. A message that is not a `ChatMessage` counts as an assistant's, unless it has a valid `role`.
@@ -42,8 +43,8 @@ export async function openBackend(
 ): Promise<StoreFactory<unknown>> {
   const codec = codecOf(role, context.env);
   const url = context.url(argument);
-  const path = /^sqlite:(.+)$/s.exec(url)?.[1] ?? ":memory:";
-  if (role === "source" && path !== ":memory:" && !existsSync(path)) {
+  const path = sqlitePathOf(url);
+  if (role === "source" && path !== undefined && !existsSync(path)) {
     throw new CommandError(
       exitCodes.usage,
       `${shownUrl(url)}: the file does not exist; create it with setup`,

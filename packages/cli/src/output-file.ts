@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { readlink, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { rename, rm, stat } from "node:fs/promises";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { destinationOf } from "./sqlite-files.ts";
 
 /**
  * Writes a file that appears, or is replaced, when `write` has succeeded; only its owner can read it. A device or a FIFO is written to
@@ -34,17 +34,6 @@ export async function writeOutputFile(
   } finally {
     file.destroy();
     if (isRegular) await rm(written, { force: true });
-  }
-}
-
-/** The path behind links, also behind one whose file does not exist yet. */
-async function destinationOf(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    const link = await readlink(path).catch(() => undefined);
-    return link === undefined ? path : await destinationOf(resolve(dirname(path), link));
   }
 }
 

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { createReadStream, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
@@ -55,5 +64,51 @@ test("a folder is refused as an output file", async () => {
   expect(await exportTo(folder, ".")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("the output file cannot be written (EISDIR)"),
+  });
+});
+
+const files = [
+  "chats.db",
+  "chats.db-wal",
+  "chats.db-shm",
+  "chats.db-journal",
+  "link.db",
+  "hard.db",
+  "folder/../link/chats.db-wal",
+];
+
+test.each(files)("a file of the exported database is refused as an output file: %s", async (name) => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
+  mkdirSync(folder.file("folder"));
+  symlinkSync(folder.path, folder.file("link"));
+  symlinkSync("chats.db", folder.file("link.db"));
+  linkSync(folder.file("chats.db"), folder.file("hard.db"));
+  const before = readdirSync(folder.path).map((file) => [file, lstatSync(folder.file(file)).mtimeMs]);
+  for (const url of [folder.url(), folder.url("link/chats"), folder.url("link"), folder.url("hard")]) {
+    const isBesideAnotherName = url === folder.url("hard") && name.includes("-");
+    if (isBesideAnotherName) continue;
+    expect(await run(["export", url, "--output", folder.file(name)])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("--output is a file of the database"),
+    });
+  }
+  expect(readdirSync(folder.path).map((file) => [file, lstatSync(folder.file(file)).mtimeMs])).toEqual(
+    before,
+  );
+});
+
+test.each(["link", "hard", "chats.db-wal"])("a copy to a file of its source is refused: %s", async (name) => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
+  symlinkSync("chats.db", folder.file("link.db"));
+  linkSync(folder.file("chats.db"), folder.file("hard.db"));
+  const target = name.includes(".") ? `sqlite:${folder.file(name)}` : folder.url(name);
+  expect(await run(["copy", folder.url(), target])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("source and target are the same"),
   });
 });

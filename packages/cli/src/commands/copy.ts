@@ -1,4 +1,3 @@
-import { existsSync, realpathSync } from "node:fs";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { copyThreads } from "../copy-threads.ts";
@@ -7,6 +6,7 @@ import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
+import { haveSameFile, sqliteFilesOf } from "../sqlite-files.ts";
 
 interface CopyOptions extends SelectionOptions {
   readonly concurrency: number;
@@ -35,7 +35,8 @@ async function copy(
   options: CopyOptions,
 ): Promise<void> {
   const { concurrency, verify = false, skipCorrupt = false, json = false } = options;
-  if (placeOf(context.url(url)) === placeOf(context.url(targetUrl))) {
+  const [from, to] = [context.url(url), context.url(targetUrl)];
+  if (from === to || (await haveSameFile(await sqliteFilesOf(from), await sqliteFilesOf(to)))) {
     throw new CommandError(exitCodes.usage, "copy: source and target are the same; name another target");
   }
   await using source = await openBackend(context, url);
@@ -51,10 +52,4 @@ async function copy(
     skipCorrupt,
     report: json ? "json" : "text",
   });
-}
-
-/** A URL. For an existing SQLite file: its real path. */
-function placeOf(url: string): string {
-  const path = /^sqlite:(.+)$/s.exec(url)?.[1];
-  return path !== undefined && existsSync(path) ? `sqlite:${realpathSync(path)}` : url;
 }

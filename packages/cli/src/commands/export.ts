@@ -1,12 +1,14 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
 import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../export-thread.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { writeOutputFile } from "../output-file.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
+import { haveSameFile, sqliteFilesOf } from "../sqlite-files.ts";
 import { workThrough } from "../thread-work.ts";
 
 interface Options extends SelectionOptions {
@@ -34,11 +36,17 @@ export function addExport(program: Command, context: CommandContext): void {
 }
 
 async function exportThreads(context: CommandContext, url: string, options: Options): Promise<void> {
+  const { output } = options;
+  // The export would replace the database.
+  if (output !== undefined && (await haveSameFile(await sqliteFilesOf(context.url(url)), [output]))) {
+    const problem = "--output is a file of the database that is exported; name another file";
+    throw new CommandError(exitCodes.usage, `export: ${problem}`);
+  }
   await using stores = await openBackend(context, url);
-  if (options.output === undefined) {
+  if (output === undefined) {
     return await exportTo(context, stores, options, (text) => context.output.write(text));
   }
-  await writeOutputFile(options.output, (write) => exportTo(context, stores, options, write));
+  await writeOutputFile(output, (write) => exportTo(context, stores, options, write));
 }
 
 async function exportTo(
