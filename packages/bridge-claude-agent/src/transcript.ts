@@ -6,7 +6,7 @@ import {
   parseMetadata,
   valueOf as valueIn,
 } from "@scrollback/collections";
-import { type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
+import { isObject, type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
 import { listingOf } from "./keys.ts";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
 
@@ -120,7 +120,7 @@ export class Transcript {
     const { store } = this.#options;
     const { entries: stored, revision, metadata } = await store.read();
     const head = parseMetadata<Head>(store.threadId, metadata, owner);
-    const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message));
+    const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message, isObject));
     const uuids = new Set(uuidsOf(entries));
     this.#cached = { revision, head, uuids };
     return { entries, cached: this.#cached };

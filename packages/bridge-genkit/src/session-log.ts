@@ -1,5 +1,5 @@
 import { envelope, parseMetadata, valueOf as valueIn } from "@scrollback/collections";
-import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { isObject, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };
@@ -55,7 +55,7 @@ export class SessionLog {
     parseMetadata<typeof FORMAT>(this.#store.threadId, metadata, owner);
     const notes: SnapshotNotes = new Map();
     for (const { message } of entries) {
-      const note = valueIn<SnapshotNote>(message);
+      const note = valueIn<SnapshotNote>(message, isObject);
       notes.set(note.id, note);
     }
     return { notes, revision, length: entries.length };

@@ -1,5 +1,11 @@
 import { envelope, parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import type { ChatMessage, Cursor, MessageStore, Revision } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  type Cursor,
+  isObject,
+  type MessageStore,
+  type Revision,
+} from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 import type { LogFormat, LogTail } from "./log-tail.ts";
 import { retried } from "./retried.ts";
@@ -219,7 +225,7 @@ export class CheckpointLog {
     for await (const { messages, revision, metadata } of this.#pages(firstPage)) {
       start ??= { revision, format: parseMetadata<LogFormat>(this.#store.threadId, metadata, owner) };
       for (const message of messages.reverse()) {
-        const entry = valueOfEnvelope<LogEntry>(message);
+        const entry = valueOfEnvelope<LogEntry>(message, isObject);
         if (entry.kind !== "checkpoint") continue;
         if (start.format?.isUnsorted) {
           all.push(entry);
@@ -257,7 +263,7 @@ export class CheckpointLog {
     for await (const { messages, revision } of this.#pages(LARGEST_PAGE)) {
       if (first === undefined) first = revision;
       for (const message of messages) {
-        for (const key of keysOf(valueOfEnvelope<LogEntry>(message))) keys.add(key);
+        for (const key of keysOf(valueOfEnvelope<LogEntry>(message, isObject))) keys.add(key);
       }
     }
     return { revision: first ?? null, keys: [...keys] };

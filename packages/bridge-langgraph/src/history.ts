@@ -17,6 +17,7 @@ import {
   hasMethods,
   invalid,
   isId,
+  isObject,
   type MessageStore,
   pairedHistory,
   reportUnpaired,
@@ -69,7 +70,9 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
    * follows, and a call without its result that a human message follows. A warning of the process reports this once a conversation.
    */
   override async getMessages(): Promise<BaseMessage[]> {
-    const all = (await this.#store.listMessages()).map((message) => valueOfEnvelope<StoredMessage>(message));
+    const all = (await this.#store.listMessages()).map((message) =>
+      valueOfEnvelope<StoredMessage>(message, isObject),
+    );
     // Results at the end are read as they were added: their turn is not over.
     const end = all.findLastIndex(({ type }) => type !== "tool") + 1;
     const { messages, unpaired } = pairedHistory(all.slice(0, end), storedHistoryTraits);

@@ -6,7 +6,7 @@ import {
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
 import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import type { MessageStore } from "@scrollback/store-core";
+import { isObject, type MessageStore } from "@scrollback/store-core";
 import {
   encodeValue,
   type PartsById,
@@ -99,7 +99,7 @@ export async function readAttachments(store: MessageStore): Promise<AttachmentsV
   const parts = new Map<string, ValuePart[]>();
   const tasks: TaskWrites[] = [];
   for (const message of await store.listMessages()) {
-    const stored = valueOfEnvelope<ValuePart | TaskWrites>(message);
+    const stored = valueOfEnvelope<ValuePart | TaskWrites>(message, isObject);
     if (stored.kind === "writes") {
       tasks.push(stored);
       continue;

@@ -136,7 +136,7 @@ async function readPage<M>(stores: StoreFactory, threadId: string, { limit, befo
     ...(before !== undefined && { before }),
     ...(signal && { signal }),
   });
-  const stored = page.entries.map(({ message }) => entryOf<M>(message));
+  const stored = page.entries.map((entry) => entryOf<M>(threadId, entry));
   const isWholePage = page.older === undefined && before === undefined;
   const isIncomplete = isWholePage
     ? stored.length < page.count

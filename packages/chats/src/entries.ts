@@ -1,5 +1,12 @@
 import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  isCount,
+  isObject,
+  jsonCodec,
+  StoreError,
+  type ThreadPage,
+} from "@scrollback/store-core";
 import type { ChatEntry, Identified, LastMessage } from "./chat.ts";
 
 const PREVIEW_CHARACTERS = 160;
@@ -20,8 +27,26 @@ export function messageOf<M extends Identified>(entry: StoredEntry<M>): ChatMess
 }
 
 /** @throws StoreError `CORRUPT` for a message that is not an entry of a chat. */
-export function entryOf<M>(message: ChatMessage): StoredEntry<M> {
-  return valueOfEnvelope<StoredEntry<M>>(message);
+export function entryOf<M>(
+  threadId: string,
+  { sequence, message }: ThreadPage["entries"][number],
+): StoredEntry<M> {
+  try {
+    return valueOfEnvelope<StoredEntry<M>>(message, entryProblem);
+  } catch (cause) {
+    const problem = `message ${sequence} of thread "${threadId}" is not an entry of a chat`;
+    throw new StoreError("CORRUPT", problem, { threadId, sequence, cause });
+  }
+}
+
+function entryProblem(value: unknown): string | undefined {
+  const { message, writes } = Object(value) as Partial<StoredEntry<unknown>>;
+  const { id, role } = Object(message) as { id?: unknown; role?: unknown };
+  return (
+    isObject(value) ??
+    isCount(writes) ??
+    (typeof id === "string" && typeof role === "string" ? undefined : "must have a message with id and role")
+  );
 }
 
 /** The public fields of an entry. */

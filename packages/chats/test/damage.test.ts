@@ -23,6 +23,9 @@ const damages: Record<string, string> = {
   "its head is gone": `DELETE FROM scrollback_metadata WHERE ${THREAD}`,
   "its commits are gone": `DELETE FROM scrollback_commits WHERE ${THREAD}`,
   "a message is damaged": `UPDATE scrollback_messages SET record = '1u1795348800000{"x' WHERE ${THREAD} AND sequence = 1`,
+  "a message is null": `UPDATE scrollback_messages SET record = '1u1795348800000null' WHERE ${THREAD} AND sequence = 1`,
+  "an entry is null": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":null}' WHERE ${THREAD}`,
+  "an entry has no message": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":{"writes":1}}' WHERE ${THREAD}`,
   "its messages are gone": `DELETE FROM scrollback_messages WHERE ${THREAD}`,
 };
 
@@ -79,6 +82,18 @@ for (const [what, sql] of Object.entries(damages)) {
     }
   }
 }
+
+test.each(["a message is null", "an entry is null", "an entry has no message"])(
+  "the place of the damage is named if %s",
+  async (what) => {
+    const { mine } = await damaged(damages[what] ?? "", true);
+    const place = storeError("CORRUPT", /message 1 of thread "chats:chat:ada:b"/);
+    await expect(mine.read("b")).rejects.toMatchObject(place);
+    await expect(mine.export("b")).rejects.toMatchObject(place);
+    await expect(mine.fork("b")).rejects.toMatchObject(place);
+    await expect(mine.append("b", [message("new")])).rejects.toMatchObject(place);
+  },
+);
 
 test("a chat that has lost its head is not continued by a new chat of its id", async () => {
   for (const onCorruptRecord of [undefined, () => undefined]) {

@@ -5,6 +5,7 @@ import {
   type Revision,
   StoreError,
   type StoreFactory,
+  type ThreadPage,
 } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { copyOf, largestKey, prefixed, type Scopes, type Values } from "./scopes.ts";
@@ -67,7 +68,7 @@ export async function readSession(
   return {
     revision: page.revision,
     head,
-    events: page.entries.map(({ message }) => eventOf(message)),
+    events: page.entries.map((entry) => eventOf(threadId, entry)),
   };
 }
 
@@ -134,8 +135,12 @@ export function messageOf(event: SessionEvent): ChatMessage {
   return { id: event.id, role: event.author === "user" ? "user" : "assistant", content: "", metadata: event };
 }
 
-function eventOf(message: ChatMessage): SessionEvent {
-  return message.metadata as SessionEvent;
+/** @throws StoreError `CORRUPT` for a message that is not an event. */
+function eventOf(threadId: string, { sequence, message }: ThreadPage["entries"][number]): SessionEvent {
+  const { id } = Object(message.metadata) as Partial<SessionEvent>;
+  if (typeof id === "string") return message.metadata as SessionEvent;
+  const problem = `message ${sequence} of thread "${threadId}" is not an event of a session`;
+  throw new StoreError("CORRUPT", problem, { threadId, sequence });
 }
 
 /** Copies an event without its temporary keys. @throws StoreError `INVALID_ARGUMENT` for values that cannot be stored. */

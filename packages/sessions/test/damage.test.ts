@@ -17,6 +17,8 @@ const damages: Record<string, string> = {
   "its state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${session}`,
   "its state is gone": `DELETE FROM scrollback_metadata WHERE ${session}`,
   "its commits are gone": `DELETE FROM scrollback_commits WHERE ${session}`,
+  "an event is null": `UPDATE scrollback_messages SET record = '1u1795348800000null' WHERE ${session} AND sequence = 1`,
+  "an event has no value": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":null}' WHERE ${session} AND sequence = 1`,
   "its events are gone": `DELETE FROM scrollback_messages WHERE ${session}`,
   "the user's state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${of(threads.user("app", "ada"))}`,
   "the user's state is gone": `DELETE FROM scrollback_metadata WHERE ${of(threads.user("app", "ada"))}`,
@@ -97,6 +99,15 @@ test("a damaged session, and the sessions of a user whose state is damaged, do n
       await expect(sessions.createSession(request)).rejects.toMatchObject({ code: "CORRUPT" });
     }
   }
+});
+
+test.each(["an event is null", "an event has no value"])("the place is named if %s", async (what) => {
+  const { sessions } = await damaged(damages[what] ?? "");
+  await expect(sessions.getSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({
+    code: "CORRUPT",
+    sequence: 1,
+    message: expect.stringContaining('message 1 of thread "sessions:session:app:ada:b"'),
+  });
 });
 
 /** A database that is full: only commits that add nothing, and deletions, succeed. */

@@ -121,7 +121,7 @@ export interface ChatMessage {
 }
 
 /**
- * The properties of a message that the library needs, so that messages of any shape can be stored. Implementations are
+ * The properties of a message that the library needs, so that messages of any shape can be stored: objects, not arrays. Implementations are
  * pure and never throw for a message that `check` accepts.
  */
 export interface MessageTraits<M> {

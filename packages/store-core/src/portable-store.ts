@@ -7,6 +7,7 @@ import {
   isBoolean,
   isCount,
   isId,
+  isObject,
   isSignal,
   isString,
   isTtl,
@@ -386,7 +387,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { traits } = this.#context;
     let kind: MessageKind;
     try {
-      const problem = traits.check?.(message);
+      const problem = traits.check?.(message) ?? isObject(message);
       if (problem) invalid(problem);
       kind = kindOf(message, traits);
     } catch (cause) {

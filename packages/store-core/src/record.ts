@@ -1,4 +1,4 @@
-import { type Check, isCount } from "./arguments.ts";
+import { type Check, isCount, isObject } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import type { EntryPlace } from "./entry-index.ts";
 import { StoreError, type StoreErrorOptions } from "./errors.ts";
@@ -74,8 +74,8 @@ const entryRecord = new RegExp(`^${FORMAT_VERSION}e`);
  * Decodes the value of a record.
  *
  * @param sequence the message's number; undefined for the thread's metadata.
- * @throws StoreError `CORRUPT` with `sequence` if it is not a record, has a newer format version, or is refused by the
- *   codec.
+ * @throws StoreError `CORRUPT` with `sequence` if it is not a record, has a newer format version, is refused by the codec, or is a
+ *   message that is not an object.
  */
 export function decodeRecord(
   codec: Codec,
@@ -91,7 +91,10 @@ export function decodeRecord(
   const found = { sequence, threadId };
   if (isMetadata) return decodeText(codec, record.slice(METADATA_START), { threadId, kind }, where, found);
   const location = { threadId, kind, createdAt: timeOfRecord(record) };
-  return decodeText(codec, record.slice(MESSAGE_START), location, where, found);
+  const message = decodeText(codec, record.slice(MESSAGE_START), location, where, found);
+  const problem = isObject(message);
+  if (problem !== undefined) throw corruptRecord(where, `the message ${problem}`, found);
+  return message;
 }
 
 function decodeText(
