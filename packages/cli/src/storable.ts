@@ -1,4 +1,4 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
 
 /** A message or the metadata of a thread. */
 export type StorableValue = { readonly message: unknown } | { readonly metadata: unknown };
@@ -6,12 +6,18 @@ export type StorableValue = { readonly message: unknown } | { readonly metadata:
 /** Returns why a value cannot be stored, as the end of a sentence that begins with its name; undefined if it can. */
 export type StorableCheck = (value: StorableValue) => Promise<string | undefined>;
 
-/** The check of what stores accept, with their codec and the limits of their backend. Makes no request. */
+/** The check of what a thread of these stores can hold, with their codec and the limits of their backend. Makes no request. */
 export function storableIn(target: StoreFactory<unknown>): StorableCheck {
   const store = target.open("checked");
   // A store checks and encodes everything before it sends a request, which an aborted signal prevents.
   const signal = AbortSignal.abort();
   return async (value) => {
+    if ("metadata" in value) {
+      // A commit would remove the metadata, and a copy would take the thread for an unfinished one.
+      if (value.metadata == null) return "must not be null; leave it out";
+      if (isUnfinishedCopy(value.metadata))
+        return 'must not have the key "scrollback.copy", which an unfinished copy has';
+    }
     const change = "message" in value ? { append: [value.message] } : value;
     try {
       await store.commit(change, { signal });

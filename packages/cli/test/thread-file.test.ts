@@ -81,6 +81,14 @@ test.each([
     ),
     "in:1: metadata was not written by export",
   ],
+  ...[`"metadata":null`, `"encodedMetadata":"null"`].map((metadata): [string[], string] => [
+    replaced(0, (lines[0] ?? "").replace(/"metadata":\{.*?\}/, metadata)),
+    "in:1: metadata must not be null; leave it out",
+  ]),
+  [
+    replaced(0, (lines[0] ?? "").replace(`"title"`, `"scrollback.copy"`)),
+    `in:1: metadata must not have the key "scrollback.copy", which an unfinished copy has`,
+  ],
   [replaced(1, `{"type":"message","createdAt":1}`), "in:2: message is missing"],
   [
     replaced(1, `{"type":"message","createdAt":"now","message":{}}`),
