@@ -104,6 +104,38 @@ test.each([
   await expect(mine.append("c", [message as unknown as UIMessage])).rejects.toMatchObject(refused);
 });
 
+const partOf = (toolInvocation: object) => ({ type: "tool-invocation", toolInvocation });
+const text = (value: string) => ({ type: "text", text: value });
+const called = { ...tool, state: "input-available" };
+const finished = { ...tool, state: "output-available", output: { sun: true } };
+
+test.each([
+  ["content beside no parts", { content: "Sunny", parts: [] }, [text("Sunny")]],
+  ["content that the parts have", { content: "Sunny", parts: [text("Sunny")] }, [text("Sunny")]],
+  ["content of the last step", { content: "b", parts: [text("a"), text("b")] }, [text("a"), text("b")]],
+  ["content of all steps", { content: "ab", parts: [text("a"), text("b")] }, [text("a"), text("b")]],
+  ["content that the parts lack", { content: "b", parts: [text("a")] }, [text("a"), text("b")]],
+  ["content beside a call", { content: "Sunny", parts: [partOf(call)] }, [called, text("Sunny")]],
+  ["content beside a part of today", { content: "Sunny", parts: [called] }, [called, text("Sunny")]],
+  [
+    "a call that the parts lack",
+    { content: "a", parts: [text("a")], toolInvocations: [result] },
+    [text("a"), finished],
+  ],
+  ["a result that the parts lack", { parts: [partOf(call)], toolInvocations: [result] }, [finished]],
+  ["a call that the parts have", { parts: [partOf(result)], toolInvocations: [call] }, [finished]],
+  [
+    "reasoning that the parts lack",
+    { content: "a", reasoning: "hm", parts: [text("a")] },
+    [{ type: "reasoning", text: "hm" }, text("a")],
+  ],
+])("nothing that stands beside parts is lost: %s", (_, older, parts) => {
+  const message = { id: "m", role: "assistant", createdAt: "2025-01-01", other: 1, ...older };
+  const made = { id: "m", role: "assistant", other: 1, metadata: { createdAt: "2025-01-01" }, parts };
+  expect(upgradeUIMessages([message])).toEqual([made]);
+  expect(upgradeUIMessages([made])).toEqual([made]);
+});
+
 test("messages of AI SDK 5 and later stay as they are", () => {
   const messages = [
     { id: "u", role: "user", parts: [{ type: "file", mediaType: "image/png", url: attachment.url }] },
