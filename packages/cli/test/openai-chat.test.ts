@@ -1,4 +1,5 @@
-import type { ChatMessage } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fromOpenAi, toOpenAi } from "../src/formats/openai-chat.ts";
 
@@ -70,7 +71,9 @@ test("the format is OpenAI's", () => {
 
 test("a message with several results becomes several, and bytes become base64", () => {
   const output = { type: "json", value: { at: "10:00" } };
+  const call = (toolCallId: string) => ({ type: "tool-call" as const, toolCallId, toolName: "t", input: {} });
   const { messages } = toOpenAi([
+    { role: "assistant", content: [call("a"), call("b")] },
     {
       role: "tool",
       content: [
@@ -81,7 +84,7 @@ test("a message with several results becomes several, and bytes become base64", 
     { role: "user", content: [{ type: "file", data: new Uint8Array([104, 105]), mediaType: "image/png" }] },
     { role: "user", content: [{ type: "file", data: new URL("https://a.b/c.png"), mediaType: "image/png" }] },
   ]);
-  expect(messages).toEqual([
+  expect(messages.slice(1)).toEqual([
     { role: "tool", tool_call_id: "a", content: `{"at":"10:00"}` },
     { role: "tool", tool_call_id: "b", content: "plain" },
     { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } }] },
@@ -103,6 +106,55 @@ test("content that OpenAI's format does not support is counted", () => {
   ]);
   expect(messages).toEqual([{ role: "assistant", content: "Yes." }]);
   expect(Object.fromEntries(leftOut)).toEqual({ "part of type reasoning": 2, "metadata of a message": 1 });
+});
+
+test("tool messages that the import refuses are left out and counted", () => {
+  const output = { type: "text", value: "x" };
+  const { messages, leftOut } = toOpenAi([
+    { role: "tool", content: "no call id" },
+    { role: "tool", content: [{ type: "text", text: "no call id" }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "trimmed", toolName: "t", output }] },
+    { role: "user", content: [{ type: "tool-call", toolCallId: "u", toolName: "t", input: {} }] },
+  ]);
+  expect(messages).toEqual([]);
+  expect(Object.fromEntries(leftOut)).toEqual({
+    "tool message without a call id": 1,
+    "part of type text": 1,
+    "tool result without its call": 1,
+    "part of type tool-call": 1,
+  });
+});
+
+const ids = { toolCallId: fc.constantFrom("", "a", "b"), toolName: fc.constantFrom("t", "") };
+const value = fc.jsonValue({ maxDepth: 1 });
+const part = fc.oneof(
+  fc.record({ type: fc.constantFrom("text", "reasoning"), text: fc.string() }),
+  fc.record({ type: fc.constant("tool-call"), ...ids, input: value }),
+  fc.record({ type: fc.constant("tool-result"), ...ids, output: value }),
+  fc.record({
+    type: fc.constant("file"),
+    data: fc.constantFrom("aGk=", "https://a.b/c", new Uint8Array([1]), new URL("https://a.b/c")),
+    mediaType: fc.constantFrom("image/png", "audio/wav", "application/pdf", ""),
+  }),
+  fc.record({ type: fc.constant("custom"), value }),
+);
+const message = fc.record(
+  {
+    role: fc.constantFrom("system", "user", "assistant", "tool"),
+    content: fc.oneof(fc.string(), fc.array(part, { maxLength: 4 })),
+    authorName: fc.oneof(fc.string(), fc.constant(5)),
+  },
+  { requiredKeys: ["role", "content"] },
+);
+
+test("what an export writes, an import reads", () => {
+  const property = fc.property(fc.array(message, { maxLength: 5 }), (given) => {
+    const { messages } = toOpenAi(given as ChatMessage[]);
+    const read = fromOpenAi(JSON.parse(JSON.stringify(messages)));
+    expect(read.length).toBe(messages.length);
+    expect(read.filter((one) => chatMessageTraits.check(one) !== undefined)).toEqual([]);
+  });
+  fc.assert(property, { numRuns: 300 });
 });
 
 test.each([

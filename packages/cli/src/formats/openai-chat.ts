@@ -9,29 +9,45 @@ export interface OpenAiThread {
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
-/** Messages in OpenAI's chat format. A message with several tool results becomes several. */
+/**
+ * Messages in OpenAI's chat format, as {@link fromOpenAi} and OpenAI take them. A message with several tool results becomes several. Text of
+ * a tool, and a result whose call does not come before it, are left out.
+ */
 export function toOpenAi(messages: readonly ChatMessage[]): OpenAiThread {
   const leftOut = new Map<string, number>();
   const leaveOut = (what: string) => {
     leftOut.set(what, (leftOut.get(what) ?? 0) + 1);
   };
-  return { messages: messages.flatMap((message) => toOpenAiMessages(message, leaveOut)), leftOut };
+  const callIds = new Set<string>();
+  return { messages: messages.flatMap((message) => toOpenAiMessages(message, callIds, leaveOut)), leftOut };
 }
 
-function toOpenAiMessages(message: ChatMessage, leaveOut: (what: string) => void): OpenAiMessage[] {
+function toOpenAiMessages(
+  message: ChatMessage,
+  callIds: Set<string>,
+  leaveOut: (what: string) => void,
+): OpenAiMessage[] {
   const { role, authorName, content } = message;
   for (const field of ["metadata", "providerOptions"] as const) {
     if (message[field] !== undefined) leaveOut(`${field} of a message`);
   }
-  const name = authorName === undefined ? {} : { name: authorName };
-  if (typeof content === "string") return [{ role, content, ...name }];
+  const name = typeof authorName === "string" ? { name: authorName } : {};
+  if (typeof content === "string") {
+    if (role !== "tool") return [{ role, content, ...name }];
+    leaveOut("tool message without a call id");
+    return [];
+  }
   const results: OpenAiMessage[] = [];
   const calls: OpenAiMessage[] = [];
+  for (const part of role === "assistant" ? content : [])
+    if (part.type === "tool-call") callIds.add(part.toolCallId);
   const parts: OpenAiMessage[] = [];
   for (const part of content) {
-    if (part.type === "tool-result") {
+    if (part.type === "tool-result" && !callIds.has(part.toolCallId))
+      leaveOut("tool result without its call");
+    else if (part.type === "tool-result") {
       results.push({ role: "tool", tool_call_id: part.toolCallId, content: shownOutput(part.output) });
-    } else if (part.type === "tool-call") {
+    } else if (part.type === "tool-call" && role === "assistant") {
       calls.push({
         id: part.toolCallId,
         type: "function",
@@ -56,7 +72,7 @@ function toOpenAiMessages(message: ChatMessage, leaveOut: (what: string) => void
 }
 
 function toOpenAiPart(part: Part, role: ChatMessage["role"]): OpenAiMessage | undefined {
-  if (part.type === "text") return { type: "text", text: part.text };
+  if (part.type === "text") return role === "tool" ? undefined : { type: "text", text: part.text };
   // Only user messages can contain files.
   if (part.type !== "file" || role !== "user") return undefined;
   const { mediaType, filename } = part;
