@@ -48,6 +48,7 @@ function upgraded(message: Fields, where: string): Record<string, unknown> {
     metadata,
     ...rest
   } = others;
+  if (role === "data") invalid(`${where}: the role "data" of AI SDK 4 has no counterpart`);
   for (const name of ["function_call", "tool_calls"])
     if (message[name] !== undefined) invalid(`${where}.${name} is of AI SDK 3, and has no counterpart`);
   const kept = Object.entries({ createdAt, annotations, data }).filter(([, value]) => value != null);

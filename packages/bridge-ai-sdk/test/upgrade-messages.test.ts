@@ -165,7 +165,10 @@ test("messages of AI SDK 5 and later stay as they are", () => {
 
 test.each([
   [{}, "messages must be an array"],
-  [[{ id: "d", role: "data", content: "", data: 1 }], "messages[0]: role must be"],
+  [
+    [{ id: "d", role: "data", content: "", data: 1 }],
+    `messages[0]: the role "data" of AI SDK 4 has no counterpart`,
+  ],
   [
     [{ id: "f", role: "assistant", content: "", function_call: {} }],
     "messages[0].function_call is of AI SDK 3",

@@ -76,7 +76,10 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
     return { chat, entries: entries as ChatEntry<M>[] };
   } catch (cause) {
     if (StoreError.is(cause, "INVALID_STATE")) throw cause;
-    const problem = StoreError.is(cause) ? cause.message : "it is not what export returns";
+    // The checks of arguments begin with the method.
+    const problem = StoreError.is(cause)
+      ? cause.message.replace(/^import: /, "")
+      : "it is not what export returns";
     throw new StoreError("INVALID_STATE", `import: ${problem}`, { cause });
   }
 }

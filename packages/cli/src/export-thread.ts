@@ -4,6 +4,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { chatMessagesOf } from "./formats/chat-entry.ts";
 import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
 import { toOpenAi } from "./formats/openai-chat.ts";
+import { layerOf } from "./layers.ts";
 import { isChatMessage } from "./open-backend.ts";
 import { jsonLine } from "./terminal-text.ts";
 import { type ThreadOutcome, unfinishedCopy } from "./thread-work.ts";
@@ -72,22 +73,17 @@ export async function exportAsOpenAi(
   }
   const known = all.filter(isChatMessage).map(chatMessagesOf);
   const { messages, leftOut } = toOpenAi(known.flatMap((made) => made ?? []));
-  await options.write([jsonLine({ threadId, messages })]);
   const others = {
     "value of a layer": known.filter((made) => made === undefined).length,
     "message of another type": all.length - known.length,
   };
   const lost = [...leftOut, ...Object.entries(others).filter(([, count]) => count > 0)];
-  const outcome = pages.outcome("exported", all.length);
-  return lost.length === 0
-    ? outcome
-    : {
-        ...outcome,
-        problems: [
-          ...(outcome.problems ?? []),
-          `left out: ${lost.map(([what, count]) => `${count} × ${what}`).join(", ")}`,
-        ],
-      };
+  const omitted = lost.map(([what, count]) => `${count} × ${what}`).join(", ");
+  // A list or a head of a layer has no message, and would be an empty conversation.
+  if (messages.length === 0 && (all.length > 0 || layerOf(threadId)))
+    return pages.outcome("left out", 0, [`it has no message of this format${omitted && `, but ${omitted}`}`]);
+  await options.write([jsonLine({ threadId, messages })]);
+  return pages.outcome("exported", all.length, lost.length === 0 ? [] : [`left out: ${omitted}`]);
 }
 
 /** Makes a call, with or without unreadable records. */
@@ -123,9 +119,11 @@ class PageReader {
     return value ?? undefined;
   }
 
-  outcome(done: string, messages: number): ThreadOutcome {
+  outcome(done: string, messages: number, notes: readonly string[] = []): ThreadOutcome {
+    const problems = [...this.#skipped, ...notes];
+    const outcome = { outcome: done, messages, ...(problems.length > 0 && { problems }) };
     return this.#skipped.size === 0
-      ? { outcome: done, messages }
-      : { outcome: `${done} in part`, messages, problems: [...this.#skipped], exitCode: exitCodes.damaged };
+      ? outcome
+      : { ...outcome, outcome: `${done} in part`, exitCode: exitCodes.damaged };
   }
 }

@@ -97,7 +97,7 @@ test.each([
   [replaced(1, `{"type":"message","createdAt":1,"message":7}`), "in:2: message must be an object"],
   [
     replaced(2, `{"type":"message","createdAt":1,"message":{"role":"robot","content":""}}`),
-    `in:3: message.role must be "system", "user", "assistant" or "tool"`,
+    `in:3: message.role must be "system", "user", "assistant" or "tool", not "robot"`,
   ],
   [
     replaced(2, `{"type":"image"}`),

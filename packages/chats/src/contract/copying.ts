@@ -139,6 +139,8 @@ export const copying: readonly ContractTest[] = [
       await expect(wrong).rejects.toMatchObject(
         storeError("INVALID_STATE", /entries\[1\]\.createdAt must be a time in milliseconds since 1970/),
       );
+      const titled = mine.import({ ...data, chat: { ...data.chat, title: 5 } });
+      await expect(titled).rejects.toMatchObject(storeError("INVALID_STATE", /^import: title must/));
       expect(await listedIds(mine)).toEqual(["c"]);
     },
   },

@@ -1,6 +1,7 @@
 import { chatMessageTraits, LONGEST_TTL_MS, type ThreadInfo } from "@scrollback/store-core";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
+import { foreignProblem } from "./foreign-line.ts";
 import { type Line, readLines } from "./lines.ts";
 import {
   ContentDigest,
@@ -54,6 +55,8 @@ class ThreadBuilder {
   readonly threadId: string;
   readonly line: number;
   count = 0;
+  /** The number of lines behind the first one, wrong ones included. */
+  lines = 0;
 
   constructor(line: number, threadId: string, header: Readonly<Record<string, unknown>>) {
     this.line = line;
@@ -113,7 +116,9 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
   const problems: LineProblem[] = [];
   const begun = new Map<string, number>();
   let thread: ThreadBuilder | undefined;
+  let first = 0;
   let last = 0;
+  let isForeign = false;
   /** Whether the current thread began with a wrong line: problems of its later lines are not reported. */
   let isLost = false;
   /** The problem of a line. */
@@ -121,8 +126,12 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
     const value = parseObject(line);
     if (typeof value === "string") {
       isLost ||= thread === undefined;
+      if (thread) thread.lines += 1;
       return value;
     }
+    const foreign = line.number === first ? foreignProblem(value, "jsonl") : undefined;
+    isForeign = foreign !== undefined;
+    if (isForeign) return foreign;
     if (isLost && value.type !== "thread") {
       isLost = value.type === "message";
       return undefined;
@@ -143,6 +152,7 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
       thread = new ThreadBuilder(line.number, threadId, value);
       return undefined;
     }
+    if (value.type !== "end" && value.type !== "skip") thread.lines += 1;
     switch (value.type) {
       case "message": {
         const message = messageOf(value);
@@ -152,12 +162,12 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
         return problem && `message ${problem}`;
       }
       case "end": {
-        const { count, line: first } = thread;
-        if (value.messages === count) threads.push(thread.build(path));
+        const { lines, line: begin } = thread;
+        if (value.messages === lines) threads.push(thread.build(path));
         thread = undefined;
-        return value.messages === count
+        return value.messages === lines
           ? undefined
-          : `messages must be ${count}, as many as the thread of line ${first} has: lines are missing or were added`;
+          : `messages must be ${lines}, as many as the thread of line ${begin} has: lines are missing or were added`;
       }
       case "skip":
         thread = undefined;
@@ -169,9 +179,10 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
   for await (const line of readLines(path, signal)) {
     last = line.number;
     if (line.text.trim() === "") continue;
+    first ||= line.number;
     const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });
-    if (problems.length >= MAX_PROBLEMS) return { threads, problems };
+    if (problems.length >= MAX_PROBLEMS || isForeign) return { threads, problems };
   }
   if (thread)
     problems.push({ line: last, problem: `the file ends before the thread of line ${thread.line} does` });
@@ -251,5 +262,7 @@ function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | strin
   // Messages of other types have no role, or no content.
   const isChat = "role" in message && "content" in message;
   const wrong = isChat ? chatMessageTraits.check?.(message) : undefined;
-  return wrong === undefined ? { createdAt: line.createdAt, text } : `message.${wrong}`;
+  if (wrong === undefined) return { createdAt: line.createdAt, text };
+  const { role } = message as { readonly role: unknown };
+  return `message.${wrong}${wrong.startsWith("role ") ? `, not ${JSON.stringify(role)}` : ""}`;
 }

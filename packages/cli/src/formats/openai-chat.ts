@@ -144,7 +144,10 @@ function fromOpenAiMessage(value: unknown, where: string, toolNames: Map<string,
     case "tool":
       return { role, content: [toolResult(message, where, toolNames)] };
     default:
-      return refuse(`${where}.role`, `must be "system", "developer", "user", "assistant" or "tool"`);
+      return refuse(
+        `${where}.role`,
+        `must be "system", "developer", "user", "assistant" or "tool", not ${JSON.stringify(role)}`,
+      );
   }
 }
 

@@ -1,5 +1,7 @@
 import { stat } from "node:fs/promises";
+import { layerOf } from "../layers.ts";
 import { decodeValue, encodeText } from "./entry.ts";
+import { foreignProblem } from "./foreign-line.ts";
 import { idProblem, parseObject } from "./jsonl.ts";
 import { type Line, readLines } from "./lines.ts";
 import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
@@ -25,15 +27,23 @@ export async function readOpenAiFile(
   const threads: FileThread[] = [];
   const problems: LineProblem[] = [];
   const begun = new Map<string, number>();
+  let first = 0;
+  let isForeign = false;
   const take = async (line: Line): Promise<string | undefined> => {
     const value = parseObject(line);
     if (typeof value === "string") return value;
+    const foreign = line.number === first ? foreignProblem(value, "openai") : undefined;
+    isForeign = foreign !== undefined;
+    if (isForeign) return foreign;
     if (value.threadId === undefined && idPrefix === undefined) {
       return "threadId is missing; give --id-prefix to name threads by their lines' numbers";
     }
     const threadId = value.threadId ?? `${idPrefix}${line.number}`;
     const problem = idProblem(threadId);
     if (problem) return `threadId ${problem}`;
+    const layer = layerOf(threadId as string);
+    if (layer)
+      return `threadId must not begin with "${layer}": such threads hold what their layer wrote; import under another id`;
     const before = begun.get(threadId as string);
     if (before !== undefined) return `threadId is that of line ${before}, too`;
     begun.set(threadId as string, line.number);
@@ -52,9 +62,10 @@ export async function readOpenAiFile(
   };
   for await (const line of readLines(path, signal)) {
     if (line.text.trim() === "") continue;
+    first ||= line.number;
     const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });
-    if (problems.length >= MAX_PROBLEMS) break;
+    if (problems.length >= MAX_PROBLEMS || isForeign) break;
   }
   return { threads, problems };
 }
