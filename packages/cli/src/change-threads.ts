@@ -114,12 +114,14 @@ async function changeOne(
   }: Pick<ThreadChange, "change" | "done"> & Record<"changeUnread", ThreadChange["changeUnread"] | undefined>,
 ): Promise<ThreadOutcome> {
   const { threadId } = thread;
+  let problem = thread.unreadable;
   const page = await readHead(stores, thread, signal).catch((error) => {
     if (!changeUnread || !StoreError.is(error, "CORRUPT")) throw error;
+    problem ??= error.message;
   });
   if (!page) {
     await changeUnread?.(stores, threadId, signal);
-    return { outcome: done };
+    return { outcome: done, problems: [`it was damaged: ${problem}`] };
   }
   if (page.revision === null) return { outcome: "gone meanwhile" };
   const isSame = page.count === thread.count && page.updatedAt === thread.updatedAt;

@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { printableLine } from "./terminal-text.ts";
 
 /** The exit codes of the process. After a signal: 128 plus the signal's number, 130 for Ctrl-C. */
 export const exitCodes = Object.freeze({
@@ -55,11 +56,13 @@ export class CommandError extends Error {
   }
 }
 
-/** @throws CommandError for an error of the file system, else the error itself. */
-export function unreadableFile(error: unknown): never {
+/** @throws CommandError that names the file for an error of the file system, else the error itself. */
+export function unreadableFile(file: string, error: unknown): never {
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) throw error;
-  throw new CommandError(exitCodes.usage, `the file cannot be read (${code})`, { cause: error });
+  throw new CommandError(exitCodes.usage, `${printableLine(file)}: the file cannot be read (${code})`, {
+    cause: error,
+  });
 }
 
 /** The reason of the abort that a signal such as SIGINT causes. */

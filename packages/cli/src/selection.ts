@@ -113,13 +113,15 @@ export async function* selectThreads(
   const now = Date.now();
   const seen = new Set<string>();
   const corrupt: StoreError[] = [];
+  /** Metadata that a command which takes damaged threads does not need. */
+  const unneeded: StoreError[] = [];
   for await (const { threads, problems, unreadable = [] } of candidates(
     context,
     stores,
     options,
     onMissing,
   )) {
-    corrupt.push(...problems);
+    (onUnreadable ? unneeded : corrupt).push(...problems);
     for (const { threadId, error } of unreadable) {
       if (seen.has(threadId)) continue;
       seen.add(threadId);
@@ -132,13 +134,14 @@ export async function* selectThreads(
       if (isSelected(thread, options, now)) yield thread;
     }
   }
-  const [first] = corrupt;
+  const all = [...corrupt, ...unneeded];
+  const [first] = all;
   if (first) {
     context.output.note(
-      `${countOf(corrupt.length, "record")} could not be read while listing; the first: ${context.redact(first.message)}`,
+      `${countOf(all.length, "record")} could not be read while listing; the first: ${context.redact(first.message)}`,
     );
-    context.fail(exitCodes.damaged);
   }
+  if (corrupt.length > 0) context.fail(exitCodes.damaged);
 }
 
 interface Candidates {
@@ -235,7 +238,7 @@ async function* readIds(context: CommandContext, file: string): AsyncGenerator<s
       yield idOf(text) ?? refuse(`${where}: not a JSON string, nor an object with a threadId`);
     }
   } catch (error) {
-    unreadableFile(error);
+    unreadableFile(file, error);
   }
 }
 

@@ -17,7 +17,7 @@ async function fill(folder: Folder, sql: string): Promise<void> {
   database.close();
 }
 
-/** Damage, and whether listings see it. */
+/** Damage, and whether listings see the thread, of which its metadata may be damaged. */
 const damages: Record<string, readonly [sql: string, isListed: boolean]> = {
   "its commits are gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY}`, false],
   "a number is impossible": [`UPDATE scrollback_commits SET first = 9 WHERE thread = ${KEY}`, false],
@@ -56,7 +56,9 @@ for (const [what, [sql, isListed]] of Object.entries(damages)) {
       expect(dry.stdout.split("\n").sort()).toEqual(["", "a", "b", "c"]);
       const removed = await run(["rm", folder.url(), ...selection, "--yes"]);
       expect(removed.stdout).toContain("3 deleted");
-      if (!isListed) expect(removed.code).toBe(0);
+      expect(removed.code).toBe(0);
+      if (!isListed) expect(removed.stderr).toMatch(/^deleted: b: it was damaged: /m);
+      if (what.includes("metadata")) expect(removed.stderr).toContain("1 record could not be read");
       const database = new DatabaseSync(folder.file("chats.db"));
       for (const table of ["threads", "commits", "messages", "metadata"])
         expect(database.prepare(`SELECT 1 FROM scrollback_${table}`).all(), table).toEqual([]);
@@ -118,4 +120,28 @@ test("a named thread that is damaged does not stop a command for the others", as
   expect(copied).toMatchObject({ code: 4, stdout: expect.stringContaining("1 copied") });
   const expired = await run(["expire", folder.url(), "b", "c", "--never", "--yes"]);
   expect(expired).toMatchObject({ code: 4, stdout: expect.stringContaining("1 changed") });
+});
+
+const heads: Record<string, string> = {
+  "chats:chat:ada:c": "its head (the metadata) is gone",
+  "sessions:session:a:b:c": "its head (the metadata) is gone",
+  "sessions:user:a:b": "its head (the metadata) is gone",
+  "sessions:app:a": "its head (the metadata) is not what its layer has written",
+};
+
+test("verify names threads of chats and sessions whose head is gone, or is no head", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  const append = [{ role: "user" as const, content: "x" }];
+  for (const id of ["plain", "chats:chat:ada:c", "sessions:session:a:b:c", "sessions:user:a:b"])
+    await stores.open(id).commit({ append });
+  await stores.open("chats:chat:ada:d").commit({ append, metadata: { version: 1 } });
+  await stores.open("sessions:user:a:c").commit({ metadata: { version: 2 } });
+  await stores.open("sessions:app:a").commit({ metadata: ["mine"] });
+  const { code, stdout } = await run(["verify", folder.url(), "--json"]);
+  const found = jsonLines(stdout).filter(({ problems }) => problems !== undefined);
+  expect(Object.fromEntries(found.map(({ threadId, problems }) => [threadId, String(problems)]))).toEqual(
+    Object.fromEntries(Object.entries(heads).map(([id, problem]) => [id, expect.stringContaining(problem)])),
+  );
+  expect(code).toBe(4);
 });

@@ -78,7 +78,7 @@ test("import --verify does not compare a thread that has expired since the expor
   using folder = new Folder();
   const file = folder.file("expired.jsonl");
   const thread = (threadId: string, expiry: object) => [
-    { type: "thread", version: 1, threadId, createdAt: 1, updatedAt: 1, ...expiry },
+    { type: "thread", version: 1, threadId, createdAt: 1e12, updatedAt: 1e12, ...expiry },
     { type: "message", createdAt: 1, message: { role: "user", content: "x" } },
     { type: "end", messages: 1 },
   ];

@@ -75,7 +75,7 @@ test.each([
 test("an OpenAI export leaves out threads without messages that it can hold", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
-  await using chats = new ChatStore({ stores });
+  await using chats = new ChatStore<{ id: string; role: "user"; content: string }>({ stores });
   await chats.of("ada").create({ id: "c", messages: [{ id: "m", role: "user", content: "Hi" }] });
   await chats.of("ada").create({ id: "empty" });
   await chats.flush();
@@ -94,4 +94,18 @@ test("an OpenAI export leaves out threads without messages that it can hold", as
   expect(stderr).toMatch(/^left out: sessions:app:a: it has no message of this format$/m);
   expect(stderr).toMatch(/^left out: chats:directory:ada: /m);
   expect(code).toBe(0);
+});
+
+test("times that look like seconds are noted, and stay as they are", async () => {
+  using folder = new Folder();
+  const seconds = { ...header, createdAt: 1_790_000_000, updatedAt: 1_790_000_000 };
+  writeFileSync(folder.file("in"), linesOf([seconds, { type: "end", messages: 0 }]));
+  for (const options of [["--dry-run"], []]) {
+    const { code, stderr } = await run(["import", folder.url(), folder.file("in"), ...options]);
+    const note =
+      "1 thread before 1980, the first on line 1: times are in milliseconds; are these in seconds?\n";
+    expect({ code, stderr }).toEqual({ code: 0, stderr: note });
+  }
+  writeFileSync(folder.file("in"), linesOf(thread));
+  expect((await run(["import", folder.url("b"), folder.file("in")])).stderr).toBe("");
 });

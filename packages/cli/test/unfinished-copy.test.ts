@@ -47,7 +47,7 @@ test.each(["jsonl", "openai"])("export skips it, --format %s", async (format) =>
   expect((await run(["import", folder.url("b"), file, "--format", format, "--verify"])).code).toBe(0);
 });
 
-test("copy and import name it, and do not change it", async () => {
+test("copy names it and does not change it, and import refuses it", async () => {
   using folder = new Folder();
   await fill(folder);
   expect(await run(["copy", folder.url(), folder.url("b")])).toMatchObject({ code: 4, stderr: note });
@@ -59,8 +59,11 @@ test("copy and import name it, and do not change it", async () => {
     { type: "end", messages: 1 },
   ];
   writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  expect(await run(["import", folder.url("c"), file])).toMatchObject({ code: 4, stderr: note });
-  expect(existsSync(folder.file("c.db"))).toBe(true);
+  expect(await run(["import", folder.url("c"), file])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(":1: metadata must not have the key"),
+  });
+  expect(existsSync(folder.file("c.db"))).toBe(false);
   expect((await run(["copy", folder.url("whole"), folder.url(), "--verify"])).code).toBe(0);
   expect(await run(["verify", folder.url()])).toMatchObject({ code: 0, stderr: "" });
 });

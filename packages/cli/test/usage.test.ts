@@ -17,8 +17,11 @@ test.each([
   [["ls", "sqlite:x", "--limit", "0"], "It must be a positive integer"],
   [["copy", "memory:", "memory:", "--concurrency", "1000"], "It must be at most 256"],
   [["ls", "sqlite:x", "--limit", "\u001b[31mred"], "argument '\\x1b[31mred' is invalid"],
-  [["ls", "memory:", "--ids-from", "/no/such/file"], "scrollback: the file cannot be read (ENOENT)\n"],
-  [["ls", "memory:", "--ids-from", "/"], "scrollback: the file cannot be read (EISDIR)\n"],
+  [
+    ["ls", "memory:", "--ids-from", "/no/such/file"],
+    "scrollback: /no/such/file: the file cannot be read (ENOENT)\n",
+  ],
+  [["ls", "memory:", "--ids-from", "/"], "scrollback: /: the file cannot be read (EISDIR)\n"],
   [["expire", "memory:", "--all", "--ttl", "36501d"], "scrollback: expire: --ttl must be at most 36500d\n"],
   [["ls", "ftp://host"], "url must begin with"],
   [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],

@@ -108,7 +108,7 @@ function decodeText(
     return codec.decode(text, location);
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
-    const problem = known ?? "the codec refused it; was it written with another codec?";
+    const problem = known ?? "the codec refused it: it is damaged, or was written with another codec or key";
     throw corruptRecord(where, problem, { ...found, cause });
   }
 }

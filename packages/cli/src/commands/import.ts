@@ -11,11 +11,14 @@ import { countOf } from "../figures.ts";
 import { fileStores } from "../formats/file-driver.ts";
 import { readThreadFile } from "../formats/jsonl.ts";
 import { readOpenAiFile } from "../formats/openai-file.ts";
-import { MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
+import { type FileThread, MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { storableIn } from "../storable.ts";
 import { printableLine } from "../terminal-text.ts";
+
+/** The begin of 1980. */
+const EARLIEST_LIKELY_TIME = Date.UTC(1980);
 
 interface ImportOptions {
   readonly format: "jsonl" | "openai";
@@ -63,7 +66,8 @@ async function importFile(
       await pipeline(context.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
     const reading = { path, check: storableIn(target), signal };
     const read = format === "jsonl" ? readThreadFile(reading) : readOpenAiFile(reading, idPrefix);
-    const { threads } = checked(context, file, await read.catch(unreadableFile));
+    const { threads } = checked(context, file, await read.catch((error) => unreadableFile(file, error)));
+    noteSeconds(context, threads);
     if (dryRun) {
       const messages = threads.reduce((sum, { count }) => sum + count, 0);
       const sums = { threads: threads.length, messages };
@@ -87,6 +91,16 @@ async function importFile(
   } finally {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Times in seconds are times, of January 1970. */
+function noteSeconds({ output }: CommandContext, threads: readonly FileThread[]): void {
+  const early = threads.filter(({ createdAt }) => createdAt < EARLIEST_LIKELY_TIME);
+  const [first] = early;
+  if (first)
+    output.note(
+      `${countOf(early.length, "thread")} before 1980, the first on line ${first.line}: times are in milliseconds; are these in seconds?`,
+    );
 }
 
 /** @throws CommandError for wrong lines, after each was reported. */

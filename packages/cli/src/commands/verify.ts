@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { skippingCorruptRecords } from "../corrupt-records.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { headProblem } from "../layers.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
@@ -17,7 +18,9 @@ interface VerifyOptions extends SelectionOptions {
 /** `scrollback verify` */
 export function addVerify(program: Command, context: CommandContext): void {
   addSelection(program.command("verify"))
-    .description("Read every record of threads and list the corrupt ones")
+    .description(
+      "Read every record of threads, and the heads of chats and sessions, and list the corrupt ones",
+    )
     .argument("<url>", "the URL of the backend")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--json", "one line of JSON per thread, then one with the totals")
@@ -64,6 +67,9 @@ async function verifyOne(
   );
   const { revision, metadata } = reader.newest;
   if (revision === null) return { outcome: "gone meanwhile" };
+  // An unreadable head is reported already.
+  const problem = problems.size === 0 ? headProblem(threadId, reader.newest) : undefined;
+  if (problem) problems.add(problem);
   const pages = reader.pages();
   let messages = 0;
   for (;;) {
