@@ -80,6 +80,7 @@ test("an OpenAI export leaves out threads without messages that it can hold", as
   await chats.of("ada").create({ id: "empty" });
   await chats.flush();
   await stores.open("sessions:app:a").commit({ metadata: { version: 1 } });
+  await stores.open("sessions:leaf:x").addMessages([{ role: "user", content: "", metadata: { a: 1 } }]);
   await stores.open("plain").addMessages([{ role: "user", content: "x" }]);
   await stores.open("cleared").addMessages([{ role: "user", content: "x" }]);
   await stores.open("cleared").clear();
@@ -92,7 +93,7 @@ test("an OpenAI export leaves out threads without messages that it can hold", as
     cleared: [],
   });
   expect(stderr).toMatch(/^left out: sessions:app:a: it has no message of this format$/m);
-  expect(stderr).toMatch(/^left out: chats:directory:ada: /m);
+  expect(stderr).toMatch(/^left out: sessions:leaf:x: .*, but 1 × value of a layer$/m);
   expect(code).toBe(0);
 });
 
