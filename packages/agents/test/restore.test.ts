@@ -167,23 +167,24 @@ describe("deserializeThread", () => {
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(problem) });
   });
 
-  test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
-    "a record that is not a message (%s) fails with INVALID_STATE",
-    async (record) => {
-      const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });
-      const thread = agent.getNewThread();
-      await agent.run("Hi", { thread });
-      const state = json(await thread.serialize());
-      state.storeState.thread.messages[0] = record;
-      const resumed = await agent.deserializeThread(state);
-      for (const runIt of Object.values(ways)) {
-        expect(await failureOf(runIt(agent, "Again", { thread: resumed }))).toMatchObject({
-          code: "INVALID_STATE",
-          message: expect.stringContaining("message 0"),
-        });
-      }
-    },
-  );
+  test.each([
+    ["1u0000000001000null", "CORRUPT", "message 1 of thread"],
+    ["1u00000000010007", "CORRUPT", "message 1 of thread"],
+    ['1u0000000001000{"role":"user"}', "INVALID_STATE", "message 0"],
+  ])("a record that is not a message (%s) fails with %s", async (record, code, message) => {
+    const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });
+    const thread = agent.getNewThread();
+    await agent.run("Hi", { thread });
+    const state = json(await thread.serialize());
+    state.storeState.thread.messages[0] = record;
+    const resumed = await agent.deserializeThread(state);
+    for (const runIt of Object.values(ways)) {
+      expect(await failureOf(runIt(agent, "Again", { thread: resumed }))).toMatchObject({
+        code,
+        message: expect.stringContaining(message),
+      });
+    }
+  });
 
   test("an error of a store is wrapped as the cause, and its text is not shown", async () => {
     const failure = new Error("connect redis://:hunter2@host");

@@ -55,19 +55,20 @@ describe("serialize and restore", () => {
     });
   });
 
-  test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
-    "a record that is not a message (%s) fails with INVALID_STATE",
-    async (record) => {
-      const state = json(await saved());
-      state.history.thread.messages[0] = record;
-      const chat = fresh();
-      expect(await failureOf(chat.restore(state))).toMatchObject({
-        code: "INVALID_STATE",
-        message: expect.stringContaining("message 0"),
-      });
-      await chat.restore(await saved());
-    },
-  );
+  test.each([
+    ["1u0000000001000null", "CORRUPT", "message 1 of thread"],
+    ["1u00000000010007", "CORRUPT", "message 1 of thread"],
+    ['1u0000000001000{"role":"user"}', "INVALID_STATE", "message 0"],
+  ])("a record that is not a message (%s) fails with %s", async (record, code, message) => {
+    const state = json(await saved());
+    state.history.thread.messages[0] = record;
+    const chat = fresh();
+    expect(await failureOf(chat.restore(state))).toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    });
+    await chat.restore(await saved());
+  });
 
   test("a restored chat has the same history, views, next agent and completion", async () => {
     const chat = fresh();
