@@ -6,6 +6,7 @@ import {
   hasMethods,
   invalid,
   isId,
+  isObject,
   isSignal,
   isString,
   jsonCodec,
@@ -18,6 +19,7 @@ import { checkKey, checkStores } from "./directory/checks.ts";
 import type { Key } from "./directory/position.ts";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
+import type { Listed } from "./lists/listed.ts";
 import { nameOf } from "./names.ts";
 
 const MAX_THREAD_BYTES = 1_024;
@@ -39,6 +41,8 @@ export interface RecordsOptions {
 export interface RecordOf<T> {
   readonly value: T;
   readonly revision: Revision;
+  /** See {@link RecordWriteOptions.listed}. */
+  readonly listed?: Listed;
 }
 
 /** Options of a write. */
@@ -47,6 +51,8 @@ export interface RecordWriteOptions {
   readonly expectedRevision?: Revision | null;
   /** Repeating the same call is a no-op that returns the first revision; another value with the same id is `CONFLICT`. */
   readonly operationId?: string;
+  /** Where {@link Lists} list the record, which is stored beside the value. Default: nowhere. */
+  readonly listed?: Listed;
   readonly signal?: AbortSignal;
 }
 
@@ -55,6 +61,7 @@ interface Format {
   readonly version: typeof FORMAT_VERSION;
   /** The number of messages that hold the value; absent if one message is the value. */
   readonly pieces?: number;
+  readonly listed?: Listed;
 }
 
 const readChecks = { signal: isSignal };
@@ -63,6 +70,7 @@ const writeChecks = {
   ...readChecks,
   expectedRevision: (value: unknown) => (value === null ? undefined : isString(value)),
   operationId: isId,
+  listed: isObject,
 };
 
 /**
@@ -110,14 +118,15 @@ export class Records<T = unknown> {
     const format = parseMetadata<Format>(store.threadId, metadata);
     const [first] = entries;
     if (revision === null || format === undefined || !first) return undefined;
-    if (format.pieces === undefined) return { value: valueOfEnvelope<T>(first.message), revision };
+    const place = { revision, ...(format.listed && { listed: format.listed }) };
+    if (format.pieces === undefined) return { value: valueOfEnvelope<T>(first.message), ...place };
     const pieces = entries.map(({ message }) => valueOfEnvelope<string>(message));
     if (pieces.length !== format.pieces)
       throw new StoreError(
         "CORRUPT",
         `get: record "${store.threadId}" is incomplete: it has ${pieces.length} of ${format.pieces} pieces`,
       );
-    return { value: decode<T>(store.threadId, pieces.join("")), revision };
+    return { value: decode<T>(store.threadId, pieces.join("")), ...place };
   }
 
   /**
@@ -131,16 +140,17 @@ export class Records<T = unknown> {
     checkKey("set", key);
     checkOptions("set", options, writeChecks);
     const store = this.#stores.open(this.threadId(key));
-    const format: Format = { version: FORMAT_VERSION };
+    const { listed, ...write } = options;
+    const format: Format = { version: FORMAT_VERSION, ...(listed && { listed }) };
     try {
-      return await replace(store, [envelope("user", value)], format, options);
+      return await replace(store, [envelope("user", value)], format, write);
     } catch (error) {
       // The store rejects it before any I/O.
       if (!StoreError.is(error, "TOO_LARGE")) throw error;
     }
     const pieces = piecesOf(jsonCodec.encode(value));
     const messages = pieces.map((piece) => envelope("user", piece));
-    return await replace(store, messages, { ...format, pieces: pieces.length }, options);
+    return await replace(store, messages, { ...format, pieces: pieces.length }, write);
   }
 
   /** Deletes a record. A missing record is not an error, except with `expectedRevision`: then it is `CONFLICT`. */
@@ -159,7 +169,7 @@ async function replace(
   store: MessageStore,
   append: ChatMessage[],
   metadata: Format,
-  options: RecordWriteOptions,
+  options: Omit<RecordWriteOptions, "listed">,
 ): Promise<Revision> {
   return String(await store.commit({ drop: "all", append, metadata }, options));
 }

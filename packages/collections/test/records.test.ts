@@ -1,7 +1,7 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
-import { envelope, Records, valueOf as valueIn } from "../src/index.ts";
+import { envelope, isListed, Records, valueOf as valueIn } from "../src/index.ts";
 
 const MIB = 1_024 ** 2;
 
@@ -122,4 +122,21 @@ test("an envelope carries any value, and other messages are not envelopes", asyn
     { role: "user", content: "x", metadata: 1 },
   ] as const)
     expect(() => valueIn(message)).toThrow(expect.objectContaining({ code: "CORRUPT" }));
+});
+
+test("a record says where it is listed until it is set without that", async () => {
+  const stores = createMemoryStores();
+  const records = new Records({ stores, prefix: "r" });
+  const listed = { key: "k", order: 1, in: { index: "id" } };
+  for (const value of [1, "x".repeat(17 * 1_024 ** 2)]) {
+    await records.set(["a"], value, { listed });
+    expect(await records.get(["a"])).toMatchObject({ value, listed });
+    // So that programs that know no records find it.
+    expect(isListed((await stores.open(records.threadId(["a"])).read({ limit: 0 })).metadata)).toBe(true);
+  }
+  await records.set(["a"], 2);
+  expect(await records.get(["a"])).not.toHaveProperty("listed");
+  await expect(records.set(["a"], 2, { listed: 1 as never })).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
 });
