@@ -1,30 +1,30 @@
-import { type Key, nameOf } from "@scrollback/collections";
+import { nameOf } from "@scrollback/collections";
 import { invalid, isId } from "@scrollback/store-core";
 import type { SessionKey } from "./session-store.ts";
 
 /** The prefix of the transcripts' thread ids. */
 export const TRANSCRIPTS = "claude:transcript";
 
-/** The threads of lists, see docs/how-to/bridge-claude-agent.md. */
-export const threads = {
-  /** The sessions of a project, by id. */
-  sessions: (projectKey: string) => `claude:sessions:${nameOf(projectKey)}`,
-  /** The subagents' transcripts of a session, by subpath. */
-  subpaths: ({ projectKey, sessionId }: SessionKey) =>
-    `claude:subpaths:${nameOf(projectKey)}:${nameOf(sessionId)}`,
-  leaf: (id: string) => `claude:leaf:${id}`,
-};
+/** The index of a project's sessions, see docs/how-to/bridge-claude-agent.md. */
+export function sessionsOf(projectKey: string): string {
+  return `claude:sessions:${nameOf(projectKey)}`;
+}
+
+/** The index of the subagents' transcripts of a session. */
+export function subpathsOf({ projectKey, sessionId }: SessionKey): string {
+  return `claude:subpaths:${nameOf(projectKey)}:${nameOf(sessionId)}`;
+}
+
+/** The index that has a transcript, and the key of its entry there. */
+export function listingOf(key: SessionKey): { readonly index: string; readonly key: string } {
+  return key.subpath === undefined
+    ? { index: sessionsOf(key.projectKey), key: key.sessionId }
+    : { index: subpathsOf(key), key: key.subpath };
+}
 
 /** The parts of a transcript's name. */
 export function partsOf({ projectKey, sessionId, subpath }: SessionKey): string[] {
   return [projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])];
-}
-
-/** The directory that lists a transcript, and its member in it. */
-export function listingOf(key: SessionKey): { directory: string; member: Key } {
-  return key.subpath === undefined
-    ? { directory: threads.sessions(key.projectKey), member: [key.sessionId] }
-    : { directory: threads.subpaths(key), member: [key.subpath] };
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */

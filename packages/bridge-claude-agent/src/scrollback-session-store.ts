@@ -1,4 +1,11 @@
-import { envelope, type Key, MarkedDirectories, type MarkedEntry, Records } from "@scrollback/collections";
+import {
+  envelope,
+  type ListItem,
+  Lists,
+  type Member,
+  Records,
+  systemDirectoryClock,
+} from "@scrollback/collections";
 import {
   type ChatMessage,
   type Check,
@@ -8,22 +15,24 @@ import {
   invalid,
   isFunction,
   isId,
+  type MessageStore,
   StoreError,
   type StoreFactory,
   storedCopy,
 } from "@scrollback/store-core";
-import { checkKey, listingOf, partsOf, TRANSCRIPTS, threads } from "./keys.ts";
+import { memberOf, type Told, type TranscriptHead } from "./head.ts";
+import { checkKey, partsOf, sessionsOf, subpathsOf, TRANSCRIPTS } from "./keys.ts";
 import type {
   FoldSessionSummary,
   SessionKey,
   SessionStoreEntry,
   SessionSummaryEntry,
 } from "./session-store.ts";
-import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
+import { Transcript } from "./transcript.ts";
 
 /** The number of transcripts whose uuids are cached. */
 const CACHE_SIZE = 32;
-const PAGE = 1_000;
+const PAGE = 100;
 /** The maximum sizes of one message and of one commit. */
 const MAX_ENTRY_BYTES = 16 * 1_024 ** 2;
 const MAX_BATCH_BYTES = 64 * 1_024 ** 2;
@@ -36,7 +45,7 @@ export interface ScrollbackSessionStoreOptions {
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The function of this name that the SDK exports. With it, the SDK lists sessions without loading them. */
   readonly foldSessionSummary?: FoldSessionSummary | undefined;
-  /** Called with errors of background work: notes of lists, which are retried. */
+  /** Called with errors of background work: lists, which are told again. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -56,9 +65,10 @@ const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
  */
 export class ScrollbackSessionStore implements AsyncDisposable {
   readonly #stores: StoreFactory<ChatMessage>;
-  /** Names and deletes the threads of transcripts. */
+  /** Names the threads of transcripts. */
   readonly #threads: Records;
-  readonly #directories: MarkedDirectories<Listed>;
+  readonly #lists: Lists<Told, TranscriptHead>;
+  readonly #onError: (error: unknown) => void;
   readonly #fold: FoldSessionSummary | undefined;
   /** In order of use, the most recently used last. */
   readonly #transcripts = new Map<string, Transcript>();
@@ -66,10 +76,15 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   /** The summaries of a project's sessions; absent without `foldSessionSummary`, for the SDK to load the sessions instead. */
   readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
+  /**
+   * Does no I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
+   *   without an index.
+   */
   constructor(options: ScrollbackSessionStoreOptions) {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
-    const { stores, foldSessionSummary, onError } = options;
+    const { stores, foldSessionSummary, onError = () => undefined } = options;
     if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
     if (stores.settings?.maxMessages !== undefined)
       invalid(
@@ -77,15 +92,12 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       );
     if (stores.settings?.ttlMs !== undefined)
       invalid(
-        "ScrollbackSessionStore: stores with ttlMs lose subagents and lists; give a factory without it",
+        "ScrollbackSessionStore: stores with ttlMs lose subagents before their session; give a factory without it",
       );
-    this.#directories = new MarkedDirectories({
-      stores,
-      leafThread: threads.leaf,
-      ...(onError && { onError }),
-    });
-    this.#threads = new Records({ stores, prefix: TRANSCRIPTS });
     this.#stores = stores.withTraits(chatMessageTraits);
+    this.#threads = new Records({ stores, prefix: TRANSCRIPTS });
+    this.#lists = new Lists({ stores: this.#stores, clock: systemDirectoryClock, onError });
+    this.#onError = onError;
     this.#fold = foldSessionSummary;
     if (foldSessionSummary)
       this.listSessionSummaries = (projectKey) => this.#summaries(projectKey, foldSessionSummary);
@@ -100,7 +112,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     if (entries.length === 0) return;
     // Copies, because an append may wait for others.
     const copies = entries.map((entry, index) => storedCopy(`append: entries[${index}]`, entry));
-    // Runs before the list gets a mark, which contains the session's name.
+    // Runs before the list gets an entry, which contains the session's name.
     checkSizes(copies.map((entry) => this.#stores.metadataSize(envelope("user", entry))));
     await this.#transcript(key).append(copies);
   }
@@ -114,16 +126,16 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   /** Returns the sessions of a project that have a main transcript, the most recently written first. */
   async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
     checkProject("listSessions", projectKey);
-    const listed = await this.#list(threads.sessions(projectKey), sessionKeyOf(projectKey));
-    return listed.map(({ key: [sessionId = ""], order: mtime }) => ({ sessionId, mtime }));
+    const listed = await this.#list(sessionsOf(projectKey), sessionKeyOf(projectKey));
+    return listed.map(({ member: { key: sessionId }, order: mtime }) => ({ sessionId, mtime }));
   }
 
   /** Returns the subpaths of a session that have a transcript, sorted. */
   async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
     const session = { projectKey: key?.projectKey, sessionId: key?.sessionId };
     checkKey("listSubkeys", session);
-    const listed = await this.#list(threads.subpaths(session), ([subpath = ""]) => ({ ...session, subpath }));
-    return listed.map(({ key: [subpath = ""] }) => subpath).sort();
+    const listed = await this.#list(subpathsOf(session), subpathKeyOf(session));
+    return listed.map(({ member: { key: subpath } }) => subpath).sort();
   }
 
   /** Deletes one transcript of a subagent, or a session with all its transcripts. Does nothing for a missing one. */
@@ -131,15 +143,15 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     checkKey("delete", key);
     if (key.subpath === undefined) {
       // Runs before the main transcript: if the process dies, the session is still listed and can be deleted again.
-      for (const subpath of await this.listSubkeys(key)) await this.#delete({ ...key, subpath });
-      await this.#directories.removeDirectory(threads.subpaths(key));
+      const keyOf = subpathKeyOf(key);
+      await this.#lists.removeAll([subpathsOf(key)], (one) => this.#delete(keyOf(one.key)), undefined);
     }
     await this.#delete(key);
   }
 
-  /** Returns when all data of the lists is written. Call it before you close the stores. */
+  /** Returns when the lists say all that this store has appended. Call it before you close the stores. */
   async flush(): Promise<void> {
-    await this.#directories.flush();
+    await this.#lists.flush();
   }
 
   /** The same as {@link ScrollbackSessionStore.flush}. */
@@ -148,24 +160,27 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   async #delete(key: SessionKey): Promise<void> {
-    const threadId = this.#threads.threadId(partsOf(key));
-    const { head } = await readHead(this.#stores.open(threadId));
-    if (!head) return;
-    const { directory, member } = listingOf(key);
-    const removed = { key: member, incarnation: head.incarnation, order: head.mtime };
-    await this.#directories.remove(directory, removed, () => this.#threads.delete(partsOf(key)));
-    this.#transcripts.get(threadId)?.forget();
+    const member = this.#member(key);
+    await this.#lists.remove(member);
+    this.#transcripts.get(member.threadId)?.forget();
+  }
+
+  #open(key: SessionKey): MessageStore {
+    return this.#stores.open(this.#threads.threadId(partsOf(key)));
+  }
+
+  #member(key: SessionKey): Member<Told, TranscriptHead> {
+    return memberOf(key, this.#open(key), (value) => this.#stores.metadataSize(value));
   }
 
   #transcript(key: SessionKey): Transcript {
-    const threadId = this.#threads.threadId(partsOf(key));
+    const store = this.#open(key);
+    const { threadId } = store;
     const transcript =
       this.#transcripts.get(threadId) ??
       new Transcript({
-        key: { ...key },
-        store: this.#stores.open(threadId),
-        directories: this.#directories,
-        foldSessionSummary: this.#fold,
+        ...{ key: { ...key }, store, lists: this.#lists },
+        ...{ foldSessionSummary: this.#fold, onError: this.#onError },
         sizeOf: (value) => this.#stores.metadataSize(value),
       });
     this.#transcripts.delete(threadId);
@@ -178,32 +193,30 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     return transcript;
   }
 
-  async #list(directory: string, keyOf: (member: Key) => SessionKey): Promise<MarkedEntry<Listed>[]> {
-    const listed: MarkedEntry<Listed>[] = [];
-    const read = async (member: Key) => {
-      const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(keyOf(member)))));
-      return head && listedAs(head, (value) => this.#stores.metadataSize(value));
-    };
-    let pageToken: string | undefined;
+  async #list(index: string, keyOf: (key: string) => SessionKey): Promise<ListItem<Told, TranscriptHead>[]> {
+    const listed: ListItem<Told, TranscriptHead>[] = [];
+    let cursor: string | undefined;
     do {
-      const page = await this.#directories.page(directory, { limit: PAGE, pageToken, read });
-      listed.push(...page.entries);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+      const page = await this.#lists.page({
+        ...{ index, cursor, direction: "down", limit: PAGE },
+        memberOf: ({ key }) => this.#member(keyOf(key)),
+      });
+      listed.push(...page.items);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
     return listed;
   }
 
   async #summaries(projectKey: string, fold: FoldSessionSummary): Promise<SessionSummaryEntry[]> {
     checkProject("listSessionSummaries", projectKey);
     const keyOf = sessionKeyOf(projectKey);
-    const listed = await this.#list(threads.sessions(projectKey), keyOf);
+    const listed = await this.#list(sessionsOf(projectKey), keyOf);
     const summaries: (SessionSummaryEntry | undefined)[] = [];
     for (let start = 0; start < listed.length; start += READS) {
-      const some = listed.slice(start, start + READS).map(async ({ key, order: mtime, value }) => {
-        const { summary } = value;
-        const session = keyOf(key);
-        if (summary) return { sessionId: session.sessionId, mtime, data: summary };
-        return await this.#summaryOf(session, fold);
+      const some = listed.slice(start, start + READS).map(async ({ member, order: mtime, told }) => {
+        const { key: sessionId } = member;
+        if (told?.summary) return { sessionId, mtime, data: told.summary };
+        return await this.#summaryOf(keyOf(sessionId), member, fold);
       });
       summaries.push(...(await Promise.all(some)));
     }
@@ -211,11 +224,15 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   /** Returns a summary that is too large for lists, or of a session that was written without the SDK's function. */
-  async #summaryOf(key: SessionKey, fold: FoldSessionSummary): Promise<SessionSummaryEntry | undefined> {
-    const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(key))));
-    if (!head) return undefined;
+  async #summaryOf(
+    key: SessionKey,
+    member: Member<Told, TranscriptHead>,
+    fold: FoldSessionSummary,
+  ): Promise<SessionSummaryEntry | undefined> {
+    const found = await member.read();
+    if (!found.listed) return undefined;
     const { sessionId } = key;
-    const { mtime, summary } = head;
+    const { mtime, summary } = found.head;
     if (summary) return { sessionId, mtime, data: summary };
     return fold(undefined, key, (await this.load(key)) ?? [], { mtime });
   }
@@ -223,7 +240,11 @@ export class ScrollbackSessionStore implements AsyncDisposable {
 
 const sessionKeyOf =
   (projectKey: string) =>
-  ([sessionId = ""]: Key): SessionKey => ({ projectKey, sessionId });
+  (sessionId: string): SessionKey => ({ projectKey, sessionId });
+
+const subpathKeyOf =
+  ({ projectKey, sessionId }: SessionKey) =>
+  (subpath: string): SessionKey => ({ projectKey, sessionId, subpath });
 
 /** @throws StoreError `TOO_LARGE`. */
 function checkSizes(sizes: readonly number[]): void {

@@ -1,36 +1,17 @@
 import { randomUUID } from "node:crypto";
-import {
-  envelope,
-  type MarkedDirectories,
-  type MemberNow,
-  parseMetadata,
-  valueOf as valueIn,
-} from "@scrollback/collections";
+import { envelope, type Lists, type Member, valueOf as valueIn } from "@scrollback/collections";
 import { isObject, type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
-import { listingOf } from "./keys.ts";
+import {
+  draftOf,
+  type Head,
+  headIn,
+  memberOf,
+  type SizeOf,
+  snapshotOf,
+  type Told,
+  type TranscriptHead,
+} from "./head.ts";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
-
-/** The maximum size of a summary in a list, where a value has at most 8 KiB. Lists read a larger one from its transcript. */
-const MAX_LISTED_BYTES = 7_168;
-const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
-
-/** The metadata of a transcript's thread. */
-export interface Head {
-  readonly version: 1;
-  /** Random, new for each creation of the transcript. */
-  readonly incarnation: string;
-  /** The number of commits of this incarnation. */
-  readonly writes: number;
-  /** Milliseconds since 1970; never goes back. */
-  readonly mtime: number;
-  /** The SDK's summary of all entries. Absent for subagents, and if entries were stored without the SDK's function. */
-  readonly summary?: Record<string, unknown>;
-}
-
-/** The fields of a transcript in lists. */
-export interface Listed {
-  readonly summary?: Record<string, unknown>;
-}
 
 /** This process's cache of a transcript, at one revision. */
 interface CachedTranscript {
@@ -43,10 +24,11 @@ interface CachedTranscript {
 export interface TranscriptOptions {
   readonly key: SessionKey;
   readonly store: MessageStore;
-  readonly directories: MarkedDirectories<Listed>;
+  readonly lists: Lists<Told, TranscriptHead>;
   readonly foldSessionSummary: FoldSessionSummary | undefined;
-  /** Returns the size of a value in a list, in bytes. */
-  readonly sizeOf: (value: unknown) => number;
+  readonly sizeOf: SizeOf;
+  /** Called with the error of a new transcript's entry in its list, which is told again. */
+  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -55,12 +37,14 @@ export interface TranscriptOptions {
  */
 export class Transcript {
   readonly #options: TranscriptOptions;
+  readonly #member: Member<Told, TranscriptHead>;
   #cached: CachedTranscript | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
   constructor(options: TranscriptOptions) {
     this.#options = options;
+    this.#member = memberOf(options.key, options.store, options.sizeOf);
   }
 
   /** Adds the entries whose uuid the transcript does not have, in the order of the calls. */
@@ -68,6 +52,7 @@ export class Transcript {
     this.#waiting++;
     const appended = this.#queue
       .then(() => retryOnConflict(() => this.#append(entries)))
+      .then((written) => written && this.#tell(written))
       .finally(() => {
         this.#waiting--;
       });
@@ -92,45 +77,56 @@ export class Transcript {
     return cached.head && entries;
   }
 
-  async #append(entries: readonly SessionStoreEntry[]): Promise<void> {
-    const { key, store, directories } = this.#options;
+  /** Resolves to what was written, if anything was. */
+  async #append(entries: readonly SessionStoreEntry[]): Promise<TranscriptHead | undefined> {
+    const { store, lists, sizeOf } = this.#options;
     const cached = this.#cached;
     const { revision, head, uuids } = cached ?? (await this.#read()).cached;
     const fresh = withoutKnown(entries, uuids);
     if (fresh.length === 0) {
       // Another process may have deleted the transcript since it was cached.
-      if (!cached || (await readHead(store)).revision === revision) return;
+      if (!cached || (await this.#member.read()).revision === revision) return undefined;
       this.#cached = undefined;
       return await this.#append(entries);
     }
     const next = this.#headWith(head, fresh);
-    const { directory, member } = listingOf(key);
-    await directories.write(directory, { key: member, incarnation: next.incarnation }, async () => {
+    const draft = draftOf(next, sizeOf);
+    const written = await lists.write(this.#member, head, this.#member.bases, draft, async (listed) => {
       // The cache stays empty until the outcome of the commit is known.
       this.#cached = undefined;
       const append = fresh.map((entry) => envelope("user", entry));
-      const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
+      const committed = { ...next, listed };
+      const at = String(await store.commit({ append, metadata: committed }, { expectedRevision: revision }));
       for (const uuid of uuidsOf(fresh)) uuids.add(uuid);
-      this.#cached = { revision: written, head: next, uuids };
-      return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime ?? null };
+      this.#cached = { revision: at, head: committed, uuids };
+      return { revision: at };
     });
+    return snapshotOf({ ...next, listed: written.listed }, written.revision, sizeOf);
+  }
+
+  /** The entries are stored: an append that failed for its list would store those without uuid again. */
+  async #tell(written: TranscriptHead): Promise<void> {
+    const { lists, onError } = this.#options;
+    if (written.version > 1) lists.tellSoon(this.#member, written);
+    else await lists.tell(this.#member, written).catch(onError);
   }
 
   async #read(): Promise<{ entries: SessionStoreEntry[]; cached: CachedTranscript }> {
-    const { store } = this.#options;
+    const { store, lists, sizeOf } = this.#options;
     const { entries: stored, revision, metadata } = await store.read();
-    const head = parseMetadata<Head>(store.threadId, metadata, owner);
+    const head = headIn(store, metadata);
+    if (head && revision !== null) lists.seen(this.#member, snapshotOf(head, revision, sizeOf));
     const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message, isObject));
     const uuids = new Set(uuidsOf(entries));
     this.#cached = { revision, head, uuids };
     return { entries, cached: this.#cached };
   }
 
-  #headWith(head: Head | undefined, fresh: SessionStoreEntry[]): Head {
+  #headWith(head: Head | undefined, fresh: SessionStoreEntry[]): Omit<Head, "listed"> {
     const { key, foldSessionSummary } = this.#options;
     const mtime = Math.max(Date.now(), head?.mtime ?? 0);
-    const next: Head = {
-      version: 1,
+    const next = {
+      version: 1 as const,
       incarnation: head?.incarnation ?? randomUUID(),
       writes: (head?.writes ?? 0) + 1,
       mtime,
@@ -141,21 +137,6 @@ export class Transcript {
     const previous = head?.summary && { sessionId, mtime: head.mtime, data: head.summary };
     return { ...next, summary: foldSessionSummary(previous, key, fresh, { mtime }).data };
   }
-}
-
-/** Reads a transcript's head and its revision, in one read. */
-export async function readHead(
-  store: MessageStore,
-): Promise<{ head: Head | undefined; revision: Revision | null }> {
-  const { metadata, revision } = await store.read({ limit: 0 });
-  return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
-}
-
-/** The entry of a transcript in lists. */
-export function listedAs(head: Head, sizeOf: (value: unknown) => number): MemberNow<Listed> {
-  const { incarnation, writes: version, mtime: order, summary } = head;
-  const isListed = summary !== undefined && sizeOf(summary) <= MAX_LISTED_BYTES;
-  return { incarnation, version, order, value: isListed ? { summary } : {} };
 }
 
 /** The uuids of entries. A null is not a uuid, although the SDK's type does not allow it. */

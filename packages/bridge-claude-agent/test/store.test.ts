@@ -1,10 +1,11 @@
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
-import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
+import { ScrollbackSessionStore } from "../src/index.ts";
 import { declareStoreTests, entry } from "./store-tests.ts";
+import { watchedDriver } from "./watched.ts";
 
 withoutChance();
 
@@ -14,20 +15,6 @@ const url = scratchUrl();
 declareStoreTests("SQLite", async () => createSqliteStores({ url }));
 
 const key = { projectKey: "p", sessionId: "s" };
-
-/** A memory driver that records its requests. */
-function watchedDriver() {
-  const driver = new MemoryDriver();
-  const calls: string[] = [];
-  for (const name of ["commit", "read"] as const) {
-    const method = driver[name].bind(driver) as (request: { threadId: string }) => never;
-    driver[name] = (request: { threadId: string }) => {
-      calls.push(`${name} ${request.threadId}`);
-      return method(request);
-    };
-  }
-  return { driver, calls };
-}
 
 test("a retry after a lost reply stores no entry twice", async () => {
   const driver = new MemoryDriver();
@@ -57,14 +44,13 @@ test("one read loads a transcript of any length: appends are one commit, and rep
   calls.length = 0;
   for (let start = 0; start < 1_500; start += 500) await store.append(key, all.slice(start, start + 500));
   expect(calls).toEqual(Array(3).fill("read claude:transcript:p:s"));
+  await store.flush();
   calls.length = 0;
   for (const uuid of ["new 1", "new 2", "new 3"]) await store.append(key, [entry("x", uuid)]);
-  expect(calls.filter((call) => call.includes("transcript"))).toEqual(
-    Array(3).fill("commit claude:transcript:p:s"),
-  );
-  // One mark covers the writes of 30 seconds.
-  expect(calls.filter((call) => call.includes("sessions"))).toHaveLength(1);
+  expect(calls).toEqual(Array(3).fill("commit claude:transcript:p:s"));
+  // The list is told once, with the last append.
   await store.flush();
+  expect(calls.slice(3)).toEqual(["updateEntry claude:sessions:p"]);
   expect(await first.load(key)).toHaveLength(1_503);
 });
 
@@ -94,28 +80,6 @@ test("entries appended again after a deletion by any process are stored again", 
   for (const one of [store, other]) await one.flush();
 });
 
-test("a deletion by another process leaves no name, also if the writer's notes arrive later", async () => {
-  const stores = createMemoryStores();
-  for (const isNoted of [false, true]) {
-    const [writer, deleter] = [1, 2].map(() => new ScrollbackSessionStore({ stores })) as [
-      ScrollbackSessionStore,
-      ScrollbackSessionStore,
-    ];
-    const session = { projectKey: "p", sessionId: "deleted" };
-    await writer.append(session, [entry("1", "a")]);
-    await writer.append({ ...session, subpath: "subagent" }, [entry("1", "a")]);
-    // The note of an append is in the list after 1 second; the mark stays open for 30 seconds.
-    if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
-    await deleter.delete(session);
-    await deleter.flush();
-    await writer.flush();
-    const left: string[] = [];
-    for await (const { threadId } of stores.iterateThreads()) left.push(threadId);
-    expect(left).toEqual(["claude:sessions:p"]);
-    expect(JSON.stringify(await stores.open("claude:sessions:p").read())).not.toContain("deleted");
-  }
-});
-
 test("entries whose uuid is null are entries without a uuid", async () => {
   const stores = createMemoryStores();
   const entries = [1, 2].map((n) => ({ type: "x", uuid: null as never, n }));
@@ -141,67 +105,6 @@ test("entries are stored as they are when append is called", async () => {
     { type: "x", uuid: "b", message: { content: "at the call" } },
   ]);
   await store.flush();
-});
-
-test("summaries are folded in the same commit, and equal a fold of all entries", async () => {
-  const stores = createMemoryStores();
-  const fold: FoldSessionSummary = (previous, { sessionId, subpath }, entries, { mtime = -1 } = {}) => {
-    expect(subpath).toBeUndefined();
-    const uuids = [...((previous?.data.uuids as string[]) ?? []), ...entries.map(({ uuid }) => String(uuid))];
-    return { sessionId, mtime, data: { uuids } };
-  };
-  const [store, other] = [1, 2].map(
-    () => new ScrollbackSessionStore({ stores, foldSessionSummary: fold }),
-  ) as [ScrollbackSessionStore, ScrollbackSessionStore];
-  const texts = Array.from({ length: 10 }, (_, index) => `${index}`);
-  await Promise.all(texts.map((uuid, index) => (index % 2 ? store : other).append(key, [entry("x", uuid)])));
-  await store.append(key, [entry("x", "1")]);
-  await store.append({ ...key, subpath: "agent" }, [entry("x", "sub")]);
-  // Written without the function.
-  await new ScrollbackSessionStore({ stores }).append({ projectKey: "p", sessionId: "old" }, [
-    entry("x", "1"),
-  ]);
-  await store.append({ projectKey: "p", sessionId: "old" }, [entry("x", "2")]);
-  // Too large for a list.
-  await store.append({ projectKey: "p", sessionId: "large" }, [entry("x", "y".repeat(9_000))]);
-  const expected = [
-    { sessionId: "large", data: { uuids: ["y".repeat(9_000)] } },
-    { sessionId: "old", data: { uuids: ["1", "2"] } },
-    { sessionId: "s", data: { uuids: ((await store.load(key)) ?? []).map(({ uuid }) => uuid) } },
-  ];
-  const byId = (a: { sessionId: string }, b: { sessionId: string }) => (a.sessionId < b.sessionId ? -1 : 1);
-  for (const flush of [false, true]) {
-    if (flush) await Promise.all([store.flush(), other.flush()]);
-    const summaries = (await other.listSessionSummaries?.("p")) ?? [];
-    expect([...summaries].sort(byId)).toMatchObject(expected);
-    const listed = await other.listSessions("p");
-    expect(summaries.map(({ sessionId, mtime }) => ({ sessionId, mtime })).sort(byId)).toEqual(
-      [...listed].sort(byId),
-    );
-  }
-  expect(new ScrollbackSessionStore({ stores }).listSessionSummaries).toBeUndefined();
-});
-
-test("a list of flushed sessions is one read, and mtimes never decrease", async () => {
-  const { driver, calls } = watchedDriver();
-  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
-  const now = vi.spyOn(Date, "now");
-  try {
-    now.mockReturnValue(2_000_000);
-    await store.append(key, [entry("1", "a")]);
-    now.mockReturnValue(1_000_000);
-    await store.append(key, [entry("2", "b")]);
-    await store.append({ ...key, sessionId: "t" }, [entry("2", "b")]);
-  } finally {
-    now.mockRestore();
-  }
-  await store.flush();
-  calls.length = 0;
-  expect(await store.listSessions("p")).toEqual([
-    { sessionId: "s", mtime: 2_000_000 },
-    { sessionId: "t", mtime: 1_000_000 },
-  ]);
-  expect(calls).toEqual(["read claude:sessions:p"]);
 });
 
 test("more transcripts than memory caches keep their order and their uuids", async () => {
@@ -240,6 +143,10 @@ test("invalid input is refused before any I/O", async () => {
         message: expect.stringMatching(/^ScrollbackSessionStore: /),
       }),
     );
+  const unlisted = createStores(Object.assign(new MemoryDriver(), { index: undefined }) as never);
+  expect(() => new ScrollbackSessionStore({ stores: unlisted })).toThrow(
+    expect.objectContaining({ code: "UNSUPPORTED" }),
+  );
   const store = new ScrollbackSessionStore({ stores });
   await stores.close();
   const calls = [

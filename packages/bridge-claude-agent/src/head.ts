@@ -1,0 +1,77 @@
+import {
+  type Draft,
+  type Listed,
+  type Member,
+  type Missing,
+  parseMetadata,
+  type Snapshot,
+} from "@scrollback/collections";
+import type { MessageStore, Revision } from "@scrollback/store-core";
+import { listingOf } from "./keys.ts";
+import type { SessionKey } from "./session-store.ts";
+
+/** The maximum size of a summary in a list, where a value has at most 8 KiB. Lists read a larger one from its transcript. */
+const MAX_LISTED_BYTES = 7_168;
+const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
+
+/** The metadata of a transcript's thread. */
+export interface Head {
+  readonly version: 1;
+  /** Random, new for each creation of the transcript. */
+  readonly incarnation: string;
+  /** The number of commits of this incarnation. */
+  readonly writes: number;
+  /** Milliseconds since 1970; never goes back. */
+  readonly mtime: number;
+  /** The SDK's summary of all entries. Absent for subagents, and if entries were stored without the SDK's function. */
+  readonly summary?: Record<string, unknown>;
+  readonly listed: Listed;
+}
+
+/** What lists tell of a transcript. */
+export interface Told {
+  readonly summary?: Record<string, unknown>;
+}
+
+/** A transcript's head at one revision, as lists need it. */
+export interface TranscriptHead extends Snapshot<Told> {
+  readonly head: Head;
+}
+
+/** Returns the size of a value as it is stored, in bytes. */
+export type SizeOf = (value: unknown) => number;
+
+/** The head in the metadata of a transcript; undefined for a missing transcript. */
+export function headIn({ threadId }: MessageStore, metadata: unknown): Head | undefined {
+  return parseMetadata<Head>(threadId, metadata, owner);
+}
+
+/** What lists tell of a head. */
+export function draftOf({ writes, mtime, summary }: Omit<Head, "listed">, sizeOf: SizeOf): Draft<Told> {
+  const isListed = summary !== undefined && sizeOf(summary) <= MAX_LISTED_BYTES;
+  return { version: writes, order: mtime, told: isListed ? { summary } : {} };
+}
+
+/** A head as lists need it. */
+export function snapshotOf(head: Head, revision: Revision, sizeOf: SizeOf): TranscriptHead {
+  const { incarnation, listed } = head;
+  return { ...draftOf(head, sizeOf), incarnation, listed, revision, head };
+}
+
+/** A transcript in its list. */
+export function memberOf(key: SessionKey, store: MessageStore, sizeOf: SizeOf): Member<Told, TranscriptHead> {
+  const { index, key: entryKey } = listingOf(key);
+  return {
+    ...{ threadId: store.threadId, key: entryKey, bases: [index] },
+    async read(signal): Promise<TranscriptHead | Missing> {
+      const { metadata, revision } = await store.read({ limit: 0, ...(signal && { signal }) });
+      const head = headIn(store, metadata);
+      return head && revision !== null ? snapshotOf(head, revision, sizeOf) : { revision };
+    },
+    async place({ head, revision }, listed) {
+      const next = { ...head, writes: head.writes + 1, listed };
+      const written = await store.commit({ metadata: next }, { expectedRevision: revision });
+      return snapshotOf(next, String(written), sizeOf);
+    },
+  };
+}
