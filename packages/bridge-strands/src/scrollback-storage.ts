@@ -1,4 +1,4 @@
-import { type Key, MarkedDirectories, Records } from "@scrollback/collections";
+import { Lists, type Member, Records, systemDirectoryClock } from "@scrollback/collections";
 import {
   type Check,
   chatMessageTraits,
@@ -10,12 +10,12 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { checkKey, groupOf, ROOT, threads, VALUES } from "./keys.ts";
-import { type CachedHead, listedAs, readHead, readValue, writeValue } from "./value.ts";
+import { checkKey, groupOf, INDEXES, indexOf, mayHave, VALUES } from "./keys.ts";
+import { type CachedHead, memberOf, readValue, snapshotOf, type ValueHead, writeValue } from "./value.ts";
 
 /** The number of keys whose head is cached. */
 const CACHE_SIZE = 1_000;
-const PAGE = 1_000;
+const PAGE = { keys: 100, indexes: 1_000 };
 
 /** Options of {@link ScrollbackStorage}. */
 export interface ScrollbackStorageOptions {
@@ -27,7 +27,7 @@ export interface ScrollbackStorageOptions {
    * with `"reject"` is for one agent: make one for each turn, because turns that share a storage do not see each other.
    */
   readonly staleWriter?: "overwrite" | "reject" | undefined;
-  /** Called with errors of background work: notes of lists, which are retried. */
+  /** Called with errors of background work: lists, which are told again. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -48,17 +48,23 @@ const checks: Record<keyof ScrollbackStorageOptions, Check> = {
  */
 export class ScrollbackStorage implements AsyncDisposable {
   readonly #stores: StoreFactory;
-  /** Names and deletes the threads of values. */
+  /** Names the threads of values. */
   readonly #threads: Records;
-  readonly #directories: MarkedDirectories<null>;
+  readonly #lists: Lists<null, ValueHead>;
+  readonly #onError: (error: unknown) => void;
   readonly #rejectsStale: boolean;
   /** In the order of their writes, the newest last. With `staleWriter: "reject"` all keys that were read or written. */
   readonly #cache = new Map<string, CachedHead>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
+  /**
+   * Does no I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
+   *   without an index.
+   */
   constructor(options: ScrollbackStorageOptions) {
     checkOptions("ScrollbackStorage", options ?? null, checks);
-    const { stores, staleWriter, onError } = options;
+    const { stores, staleWriter, onError = () => undefined } = options;
     if (stores === undefined) invalid("ScrollbackStorage: stores must be a store factory");
     if (stores.settings?.maxMessages !== undefined)
       invalid(
@@ -66,14 +72,11 @@ export class ScrollbackStorage implements AsyncDisposable {
       );
     if (stores.settings?.ttlMs !== undefined)
       invalid("ScrollbackStorage: stores with ttlMs lose parts of lists; give a factory without it");
-    this.#directories = new MarkedDirectories({
-      stores,
-      leafThread: threads.leaf,
-      ...(onError && { onError }),
-    });
     this.#rejectsStale = staleWriter === "reject";
-    this.#threads = new Records({ stores, prefix: VALUES });
     this.#stores = stores.withTraits(chatMessageTraits);
+    this.#threads = new Records({ stores, prefix: VALUES });
+    this.#lists = new Lists({ stores: this.#stores, clock: systemDirectoryClock, onError });
+    this.#onError = onError;
   }
 
   /**
@@ -88,16 +91,12 @@ export class ScrollbackStorage implements AsyncDisposable {
     const isGuarded = this.#rejectsStale && cached !== undefined;
     // The cache stays empty until the outcome of the write is known. A guarded write that fails stays guarded.
     if (!isGuarded) this.#cache.delete(key);
-    const group = groupOf(key);
+    const store = this.#open(key);
+    const member = memberOf(key, store);
     const written = await writeValue(
       {
-        ...{ key, cached, isGuarded, store: this.#open(key) },
-        ...{ directories: this.#directories, directory: threads.keys(group) },
+        ...{ member, store, cached, isGuarded, lists: this.#lists },
         sizeOf: (value) => this.#stores.metadataSize(value),
-        announce: async () => {
-          if (group !== ROOT)
-            await this.#directories.note(threads.groups, [group], { order: 0, was: 0, value: null });
-        },
       },
       // Copies a Buffer too, whose own `slice` shares its memory.
       new Uint8Array(data),
@@ -109,12 +108,18 @@ export class ScrollbackStorage implements AsyncDisposable {
     const [oldest] = this.#cache.keys();
     if (!this.#rejectsStale && this.#cache.size > CACHE_SIZE && oldest !== undefined)
       this.#cache.delete(oldest);
+    const snapshot = snapshotOf(written);
+    // The value is stored, so a list that could not be told is not an error of the write.
+    if (snapshot?.version === 1) await this.#lists.tell(member, snapshot).catch(this.#onError);
+    else if (snapshot) this.#lists.seen(member, snapshot);
   }
 
   /** Returns the bytes of a key, or null. */
   async read(key: string): Promise<Uint8Array | null> {
     checkKey("read", key);
     const { data, head } = await readValue(this.#open(key));
+    const snapshot = snapshotOf(head);
+    if (snapshot) this.#lists.seen(this.#member(key), snapshot);
     if (this.#rejectsStale) this.#cache.set(key, head);
     return data;
   }
@@ -123,37 +128,22 @@ export class ScrollbackStorage implements AsyncDisposable {
   async delete(key: string): Promise<void> {
     checkKey("delete", key);
     this.#cache.delete(key);
-    const { head } = await readHead(this.#open(key));
-    if (!head) return;
-    const group = groupOf(key);
-    const directory = threads.keys(group);
-    const member = { key: [key], incarnation: head.incarnation, order: 0 };
-    await this.#directories.remove(directory, member, () => this.#threads.delete([key]));
-    // A key that is created meanwhile notes its group again.
-    if (group !== ROOT && (await this.#directories.removeDirectory(directory)))
-      await this.#directories.purge(threads.groups, { key: [group], order: 0 });
+    await this.#lists.remove(this.#member(key));
   }
 
   /** Returns the keys with a prefix, sorted; all keys for an empty prefix. */
   async list(prefix: string): Promise<string[]> {
     if (prefix !== "") checkKey("list", prefix);
-    const group = groupOf(prefix);
-    const groups = group === ROOT ? [ROOT, ...(await this.#groups(prefix))] : [group];
+    const indexes = groupOf(prefix) === undefined ? await this.#indexes(prefix) : [indexOf(prefix)];
     const keys: string[] = [];
-    for (const one of groups) {
-      const read = async ([key = ""]: Key) => {
-        const { head } = await readHead(this.#open(key));
-        return head && listedAs(head);
-      };
-      for (const key of await this.#members(threads.keys(one), read))
-        if (key.startsWith(prefix)) keys.push(key);
-    }
+    for (const index of indexes)
+      for (const key of await this.#keys(index)) if (key.startsWith(prefix)) keys.push(key);
     return keys.sort();
   }
 
-  /** Returns when all data of the lists is written. Call it before you close the stores. */
+  /** Returns when the lists say all that this storage has written. Call it before you close the stores. */
   async flush(): Promise<void> {
-    await this.#directories.flush();
+    await this.#lists.flush();
   }
 
   /** The same as {@link ScrollbackStorage.flush}. */
@@ -165,23 +155,35 @@ export class ScrollbackStorage implements AsyncDisposable {
     return this.#stores.open(this.#threads.threadId([key]));
   }
 
-  async #groups(prefix: string): Promise<string[]> {
-    const groups = await this.#members(threads.groups, async () => undefined);
-    return groups.filter((group) => group.startsWith(prefix));
+  #member(key: string): Member<null, ValueHead> {
+    return memberOf(key, this.#open(key));
   }
 
-  async #members(
-    directory: string,
-    read: Parameters<MarkedDirectories<null>["page"]>[1]["read"],
-  ): Promise<string[]> {
-    const members: string[] = [];
-    let pageToken: string | undefined;
+  /** The indexes that can have keys with a prefix of less than two slashes. */
+  async #indexes(prefix: string): Promise<Set<string>> {
+    const indexes = new Set<string>();
+    let cursor: string | undefined;
     do {
-      const page = await this.#directories.page(directory, { limit: PAGE, pageToken, read });
-      members.push(...page.entries.map(({ key: [member = ""] }) => member));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
-    return members;
+      const options = { prefix: INDEXES, limit: PAGE.indexes, ...(cursor !== undefined && { cursor }) };
+      const page = await this.#stores.listIndexes(options);
+      for (const name of page.names) if (mayHave(name, prefix)) indexes.add(name);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return indexes;
+  }
+
+  async #keys(index: string): Promise<string[]> {
+    const keys: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#lists.page({
+        ...{ index, direction: "up", limit: PAGE.keys, cursor },
+        memberOf: ({ key }) => this.#member(key),
+      });
+      keys.push(...page.items.map(({ member }) => member.key));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return keys;
   }
 }
 

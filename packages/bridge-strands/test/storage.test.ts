@@ -1,3 +1,4 @@
+import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { Agent, SessionManager } from "@strands-agents/sdk";
@@ -5,7 +6,9 @@ import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
 import { declareStorageTests } from "./storage-tests.ts";
@@ -64,31 +67,40 @@ test("a deleted session leaves no value and no name", async () => {
   const keys = await storage.list("");
   expect(keys.length).toBeGreaterThan(0);
   for (const one of keys) expect(one).toContain("bob");
-  const group = keys[0]?.split("/").slice(0, 2).join("/").replace("bob", "ada");
-  const list = stores.open(`strands:keys:${encodeURIComponent(`${group}/`)}`);
-  expect(await list.read()).toMatchObject({ revision: null, entries: [] });
-  const groups = JSON.stringify((await stores.open("strands:groups").read()).entries);
-  expect(groups).toContain("session/bob");
-  expect(groups).not.toContain("session/ada");
+  const groups = (await stores.listIndexes()).names;
+  expect(groups.length).toBeGreaterThan(0);
+  for (const group of groups) expect(group).toContain("session%2Fbob");
 });
 
-test("a deletion by another process leaves no name, also if the writer's notes arrive later", async () => {
+test("after a backend has lost its indexes, a rebuild lists all keys again", async () => {
   const stores = createMemoryStores();
-  for (const isNoted of [false, true]) {
-    const [writer, deleter] = [1, 2].map(() => new ScrollbackStorage({ stores })) as [
+  const storage = new ScrollbackStorage({ stores });
+  const keys = ["a", "s/1/a", `s/1/${"x".repeat(300)}`];
+  for (const one of keys) await storage.write(one, new Uint8Array());
+  for await (const { index, entry } of iterateEntries(stores))
+    await stores.index(index).remove({ key: entry.key, id: entry.id });
+  expect(await storage.list("")).toEqual([]);
+  expect(await rebuildLists(stores)).toEqual({ listed: 3, rebuilt: 3 });
+  expect(await storage.list("")).toEqual(keys);
+  await storage.flush();
+});
+
+test("a deletion by another process leaves no name, also if a reader tells the list later", async () => {
+  const stores = createMemoryStores();
+  for (const isTold of [false, true]) {
+    const [writer, reader, deleter] = [1, 2, 3].map(() => new ScrollbackStorage({ stores })) as [
+      ScrollbackStorage,
       ScrollbackStorage,
       ScrollbackStorage,
     ];
     await writer.write("session/deleted/a", new Uint8Array([1]));
-    // The note of the write is in the list after 1 second; the mark stays open for 30 seconds.
-    if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
+    // Its first read tells the list within a second, in case that the writer died before it did.
+    await reader.read("session/deleted/a");
+    if (isTold) await reader.flush();
     await deleter.delete("session/deleted/a");
-    await deleter.flush();
-    await writer.flush();
-    const left: string[] = [];
-    for await (const { threadId } of stores.iterateThreads()) left.push(threadId);
-    expect(left).toEqual(["strands:groups"]);
-    expect(JSON.stringify(await stores.open("strands:groups").read())).not.toContain("deleted");
+    for (const storage of [deleter, reader, writer]) await storage.flush();
+    expect((await stores.listThreads()).threads).toEqual([]);
+    expect((await stores.listIndexes()).names).toEqual([]);
   }
 });
 
@@ -119,52 +131,90 @@ test("a value of several megabytes is one commit, and a value that is too large 
   await expect(storage.write("new/large/one", tooLarge)).rejects.toMatchObject({ code: "TOO_LARGE" });
   const threads: string[] = [];
   for await (const { threadId } of stores.iterateThreads()) threads.push(threadId);
-  expect(threads.sort()).toEqual(["strands:keys:", "strands:value:large"]);
+  expect(threads).toEqual(["strands:value:large"]);
+  expect((await stores.listIndexes()).names).toEqual(["strands:keys:"]);
   expect((await storage.read("large"))?.length).toBe(large.length);
   await storage.write("large", new Uint8Array([1]));
   expect(await storage.read("large")).toEqual(new Uint8Array([1]));
 });
 
-test("a write over a known value is one commit and a mark every 30 seconds; a list is one read", async () => {
-  const driver = new MemoryDriver();
-  const calls: string[] = [];
-  for (const name of ["commit", "read"] as const) {
-    const method = driver[name].bind(driver) as (request: { threadId: string }) => never;
-    driver[name] = (request: { threadId: string }) => {
-      calls.push(`${name} ${request.threadId}`);
-      return method(request);
-    };
-  }
-  const storage = new ScrollbackStorage({ stores: createStores(driver) });
+test("a new key takes 4 requests, a write over a known one 1, and a list of a session 1", async () => {
+  const driver = new WatchedDriver(new MemoryDriver());
+  const stores = createStores(driver);
+  const storage = new ScrollbackStorage({ stores });
+  const requests = () => {
+    const { reads, commits, deletions, entries } = driver;
+    const all = [...reads.map(({ threadId }) => `read ${threadId}`), ...commits, ...deletions, ...entries];
+    driver.reset();
+    return all;
+  };
+  const [thread, index] = ["strands:value:s%2F1%2Fa", "strands:keys:s%2F1%2F"];
   await storage.write("s/1/a", new Uint8Array([1]));
-  await storage.flush();
-  calls.length = 0;
+  expect(requests()).toEqual([`read ${thread}`, thread, `insertEntry ${index}`, `updateEntry ${index}`]);
   for (let turn = 0; turn < 3; turn++) await storage.write("s/1/a", new Uint8Array([turn]));
-  const [mark, ...commits] = calls;
-  expect(mark).toBe("commit strands:keys:s%2F1%2F");
-  expect(commits).toEqual(Array(3).fill("commit strands:value:s%2F1%2Fa"));
   await storage.flush();
-  calls.length = 0;
+  expect(requests()).toEqual([thread, thread, thread]);
+  for (const sessionId of [1, 2, 3, 4]) await storage.write(`other/${sessionId}/a`, new Uint8Array());
+  requests();
   expect(await storage.list("s/1/")).toEqual(["s/1/a"]);
-  expect(calls).toEqual(["read strands:keys:s%2F1%2F"]);
+  expect(requests()).toEqual([`listEntries ${index}`]);
+  expect(await storage.list("s/")).toEqual(["s/1/a"]);
+  expect(requests()).toEqual(["listIndexes strands:keys:", `listEntries ${index}`]);
+  // A process tells an entry once, in case that its creator died before it did.
+  const other = new ScrollbackStorage({ stores });
+  for (let turn = 0; turn < 3; turn++) await other.read("s/1/a");
+  await other.flush();
+  expect(requests()).toEqual([...Array(3).fill(`read ${thread}`), `updateEntry ${index}`]);
+  await storage.delete("s/1/a");
+  expect(requests()).toEqual([`read ${thread}`, thread, `updateEntry ${index}`, `removeEntry ${index}`]);
 });
 
-test("after a process died while creating a key, other processes list the key", async () => {
+test("all keys of a long list are returned, of sessions with long names too", async () => {
+  const storage = new ScrollbackStorage({ stores: createMemoryStores() });
+  const long = `${"x".repeat(300)}/1/`;
+  const keys = Array.from({ length: 250 }, (_, index) => `${long}${index}`);
+  for (const one of keys) await storage.write(one, new Uint8Array());
+  expect(await storage.list(long)).toEqual(keys.sort());
+  expect(await storage.list("x")).toEqual(keys);
+  expect(await storage.list("y")).toEqual([]);
+});
+
+test("after a process died at any request of a creation, a key is listed if it can be read", async () => {
+  const outcomes: boolean[] = [];
+  for (let writesLeft = 0; writesLeft < 4; writesLeft++) {
+    const driver = new MemoryDriver();
+    const stores = createStores(driver);
+    const watched = new WatchedDriver(driver);
+    watched.writesLeft = writesLeft;
+    const writing = new ScrollbackStorage({ stores: createStores(watched) }).write("s/1/a", new Uint8Array());
+    await Promise.race([writing, watched.death]);
+    const storage = new ScrollbackStorage({ stores });
+    outcomes.push((await storage.read("s/1/a")) !== null);
+    for (const prefix of ["s/1/", ""])
+      expect(await storage.list(prefix)).toEqual(outcomes.at(-1) ? ["s/1/a"] : []);
+    await storage.flush();
+  }
+  expect(outcomes).toEqual([false, false, true, true]);
+});
+
+test("a key whose value is damaged can be deleted, and one whose list could not be told is written", async () => {
   const driver = new MemoryDriver();
-  const stores = createStores(driver);
-  const dying = new ScrollbackStorage({ stores });
-  const { commit } = driver;
-  let isDead = false;
-  driver.commit = async (request) => {
-    if (isDead) throw new StoreError("ABORTED", "the process died");
-    const outcome = await commit.call(driver, request);
-    isDead ||= request.threadId === "strands:value:s%2F1%2Fa";
-    return outcome;
-  };
-  await expect(dying.write("s/1/a", new Uint8Array([1]))).rejects.toThrow(StoreError);
-  driver.commit = commit;
-  expect(await new ScrollbackStorage({ stores }).list("s/1/")).toEqual(["s/1/a"]);
-  expect(await new ScrollbackStorage({ stores }).list("")).toEqual(["s/1/a"]);
+  const failures: unknown[] = [];
+  const index = wrappedIndex(driver.index, async (verb, run) => {
+    if (verb === "updateEntry" && failures.length === 0)
+      throw new StoreError("ABORTED", "the reply was lost");
+    return await run();
+  });
+  const stores = createStores(Object.assign(driver, { index }));
+  const storage = new ScrollbackStorage({ stores, onError: (error) => failures.push(error) });
+  await storage.write("s/1/a", new Uint8Array([1]));
+  expect(failures).toHaveLength(1);
+  await stores.open("strands:value:s%2F1%2Fa").commit({ metadata: "damaged" });
+  await expect(storage.read("s/1/a")).rejects.toMatchObject({ code: "CORRUPT" });
+  expect(await storage.list("s/1/")).toEqual(["s/1/a"]);
+  await storage.delete("s/1/a");
+  expect((await stores.listThreads()).threads).toEqual([]);
+  expect(await storage.list("s/1/")).toEqual([]);
 });
 
 test("invalid input is refused before any I/O, and bytes are copied", async () => {
