@@ -1,17 +1,24 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
-import { MarkedDirectories, type MarkedEntry, nameOf, type RecordOf, Records } from "@scrollback/collections";
-import type { StoreFactory } from "@scrollback/store-core";
-import { retried } from "./retried.ts";
+import { Lists, type Names, nameOf, Records, systemDirectoryClock } from "@scrollback/collections";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  createRecord,
+  type ListedRecord,
+  listedRecord,
+  type RecordSnapshot,
+  type Stored,
+} from "./listed-record.ts";
+import { RETRIES, retried } from "./retried.ts";
 
 const PAGE = 100;
-/** All namespaces have the same order value in their directory, so it sorts them by name. */
-const ORDER = 0;
+/** The longest key of an entry, in bytes. */
+const MAX_KEY_BYTES = 1_024;
+/** The number of namespaces that a process remembers to be there. */
+const MAX_KNOWN = 10_000;
 
 /** The stored form of an item in its record. */
-interface StoredItem {
-  /** Random, new for each creation. */
-  readonly incarnation: string;
+interface StoredItem extends Stored {
   readonly value: Record<string, unknown>;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -19,121 +26,149 @@ interface StoredItem {
 }
 
 /**
- * Items as records, with a directory of each namespace's items by creation time, and a directory of the namespaces. A namespace
- * stays when its last item is deleted.
+ * Items as records, listed for each namespace by creation time, and the namespaces as records in a list of their own. A namespace stays
+ * when its last item is deleted.
  */
 export class ItemTable {
   readonly #prefix: string;
-  readonly #records: Records<StoredItem>;
-  readonly #directories: MarkedDirectories<true>;
-  /** The namespaces that this process has noted. */
-  readonly #noted = new Set<string>();
+  readonly #items: Records<StoredItem>;
+  readonly #itemLists: Lists<true, RecordSnapshot<StoredItem>>;
+  readonly #namespaces: Records<Stored>;
+  readonly #namespaceList: Lists<true, RecordSnapshot>;
+  /** The namespaces that this process has found or created. */
+  readonly #known = new Set<string>();
 
+  /** @throws StoreError `UNSUPPORTED` for a backend without an index. */
   constructor(stores: StoreFactory, prefix: string) {
     this.#prefix = nameOf(prefix);
-    this.#records = new Records({ stores, prefix: `${this.#prefix}:item` });
-    this.#directories = new MarkedDirectories({ stores, leafThread: (id) => `${this.#prefix}:leaf:${id}` });
+    this.#items = new Records({ stores, prefix: `${this.#prefix}:item` });
+    this.#namespaces = new Records({ stores, prefix: `${this.#prefix}:namespace` });
+    const options = { stores, clock: systemDirectoryClock, onError: () => undefined };
+    this.#itemLists = new Lists(options);
+    this.#namespaceList = new Lists(options);
   }
 
   /** The thread of an item's record. @throws StoreError `INVALID_ARGUMENT` for an invalid key. */
   threadId(namespace: readonly string[], key: string): string {
-    return this.#records.threadId([...namespace, key]);
+    return this.#items.threadId([...namespace, key]);
   }
 
   async get(namespace: readonly string[], key: string): Promise<Item | null> {
-    const found = await this.#records.get([...namespace, key]);
-    return found ? itemOf(namespace, key, found.value) : null;
+    const record = this.#item(namespace, key);
+    const found = await record.read();
+    if (!found.listed) return null;
+    this.#itemLists.seen(record, found);
+    return itemOf(namespace, key, found.value);
   }
 
-  /** Sets an item. An update takes one read and one commit; a creation also updates the directories. */
+  /** Returns an item that a list had. */
+  async getListed(namespace: readonly string[], key: string): Promise<Item | null> {
+    const found = await this.#item(namespace, key).read();
+    return found.listed ? itemOf(namespace, key, found.value) : null;
+  }
+
+  /** Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry. */
   async put(namespace: readonly string[], key: string, value: Record<string, unknown>): Promise<void> {
-    await retried(async () => {
-      const found = await this.#records.get([...namespace, key]);
+    const record = this.#item(namespace, key);
+    const { isNew, written } = await retried(async () => {
+      const found = await record.read();
       const updatedAt = Date.now();
-      if (found) return await this.#set(namespace, key, { ...found.value, value, updatedAt }, found);
-      await this.#note(namespace);
-      const item: StoredItem = { incarnation: randomUUID(), value, createdAt: updatedAt, updatedAt };
-      const directory = this.#directory(namespace);
-      await this.#directories.write(directory, { key: [key], incarnation: item.incarnation }, async () => {
-        await this.#set(namespace, key, item, undefined);
-        return { order: item.createdAt, version: 1, value: true, was: null };
-      });
+      if (found.listed) {
+        const changed = { ...found.value, writes: found.version + 1, value, updatedAt };
+        return { isNew: false, written: await record.set(changed, found.listed, found.revision) };
+      }
+      await this.#addNamespace(namespace);
+      const item = { ...newRecord(), value, createdAt: updatedAt, updatedAt };
+      const creation = { value: item, order: updatedAt, revision: found.revision };
+      return { isNew: true, written: await createRecord(this.#itemLists, record, creation) };
     });
+    if (isNew) await this.#itemLists.tell(record, written);
+    else this.#itemLists.seen(record, written);
   }
 
-  /** Deletes an item. Does nothing for a missing item. */
+  /** Deletes an item, readable or not. Does nothing for a missing item. */
   async delete(namespace: readonly string[], key: string): Promise<void> {
-    await retried(async () => {
-      const found = await this.#records.get([...namespace, key]);
-      if (!found) return;
-      const { incarnation, createdAt: order } = found.value;
-      await this.#directories.remove(this.#directory(namespace), { key: [key], incarnation, order }, () =>
-        this.#records.delete([...namespace, key], { expectedRevision: found.revision }),
-      );
-    });
+    await this.#itemLists.remove(this.#item(namespace, key), RETRIES);
   }
 
   /** Yields the namespaces, by name. */
   async *namespaces(): AsyncGenerator<readonly string[]> {
-    const entries = this.#entries(`${this.#prefix}:namespaces`, async () => undefined);
-    for await (const { key } of entries) yield key;
+    const index = this.#namespacesIndex;
+    const memberOf = (names: Names) => this.#namespace(namespaceOf(names));
+    for await (const member of listedIn(this.#namespaceList, index, memberOf)) yield namespaceOf(member);
   }
 
   /** Yields the keys of a namespace, oldest item first. */
   async *keys(namespace: readonly string[]): AsyncGenerator<string> {
-    const entries = this.#entries(this.#directory(namespace), async ([key = ""]) => {
-      const found = await this.#records.get([...namespace, key]);
-      return found && memberOf(found.value);
-    });
-    for await (const { key } of entries) yield key[0] ?? "";
+    const memberOf = ({ key }: Names) => this.#item(namespace, key);
+    for await (const { key } of listedIn(this.#itemLists, this.#itemsIndex(namespace), memberOf)) yield key;
   }
 
   async flush(): Promise<void> {
-    await this.#directories.flush();
+    await Promise.all([this.#itemLists.flush(), this.#namespaceList.flush()]);
   }
 
-  async *#entries(
-    directory: string,
-    read: (key: readonly string[]) => Promise<Omit<MarkedEntry<true>, "key"> | undefined>,
-  ): AsyncGenerator<MarkedEntry<true>> {
-    let pageToken: string | undefined;
-    do {
-      const page = await this.#directories.page(directory, {
-        limit: PAGE,
-        direction: "asc",
-        pageToken,
-        read,
-      });
-      yield* page.entries;
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+  async #addNamespace(namespace: readonly string[]): Promise<void> {
+    const record = this.#namespace(namespace);
+    if (this.#known.has(record.key)) return;
+    const { isNew, written } = await retried(async () => {
+      const found = await record.read();
+      if (found.listed) return { isNew: false, written: found };
+      const creation = { value: newRecord(), order: 0, revision: found.revision };
+      return { isNew: true, written: await createRecord(this.#namespaceList, record, creation) };
+    });
+    if (isNew) await this.#namespaceList.tell(record, written);
+    else this.#namespaceList.seen(record, written);
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.add(record.key);
   }
 
-  async #set(
-    namespace: readonly string[],
-    key: string,
-    item: StoredItem,
-    found: RecordOf<StoredItem> | undefined,
-  ): Promise<void> {
-    await this.#records.set([...namespace, key], item, { expectedRevision: found?.revision ?? null });
+  #item(namespace: readonly string[], key: string): ListedRecord<StoredItem> {
+    return listedRecord(this.#items, [...namespace, key], { key, bases: [this.#itemsIndex(namespace)] });
   }
 
-  async #note(namespace: readonly string[]): Promise<void> {
-    const name = JSON.stringify(namespace);
-    if (this.#noted.has(name)) return;
-    const entry = { order: ORDER, was: ORDER, value: true } as const;
-    await this.#directories.note(`${this.#prefix}:namespaces`, namespace, entry);
-    if (this.#noted.size >= 10_000) this.#noted.clear();
-    this.#noted.add(name);
+  #namespace(namespace: readonly string[]): ListedRecord<Stored> {
+    const bases = [this.#namespacesIndex];
+    return listedRecord(this.#namespaces, namespace, { ...namesOf(namespace), bases });
   }
 
-  #directory(namespace: readonly string[]): string {
+  #itemsIndex(namespace: readonly string[]): string {
     return `${this.#prefix}:items:${nameOf(JSON.stringify(namespace))}`;
+  }
+
+  get #namespacesIndex(): string {
+    return `${this.#prefix}:namespaces`;
   }
 }
 
-function memberOf({ incarnation, createdAt }: StoredItem): Omit<MarkedEntry<true>, "key"> {
-  return { incarnation, version: 1, order: createdAt, value: true };
+async function* listedIn<V extends Stored>(
+  lists: Lists<true, RecordSnapshot<V>>,
+  index: string,
+  memberOf: (names: Names) => ListedRecord<V>,
+): AsyncGenerator<Names> {
+  let cursor: string | undefined;
+  do {
+    const page = await lists.page({ index, cursor, memberOf, direction: "up", limit: PAGE });
+    for (const { member } of page.items) yield member;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+function newRecord(): Stored {
+  return { incarnation: randomUUID(), writes: 1 };
+}
+
+/** The key of a namespace, which sorts it before those below it; the namespace itself if the key is too long to contain it. */
+function namesOf(namespace: readonly string[]): Names {
+  const key = JSON.stringify(namespace).slice(0, -1);
+  if (Buffer.byteLength(key) <= MAX_KEY_BYTES) return { key };
+  return { key: `#${hash("sha256", key, "base64url")}`, names: namespace };
+}
+
+function namespaceOf({ key, names }: Names): readonly string[] {
+  if (names) return names;
+  if (key.startsWith("#")) throw new StoreError("CORRUPT", `the entry of namespace "${key}" is damaged`);
+  return JSON.parse(`${key}]`);
 }
 
 function itemOf(namespace: readonly string[], key: string, stored: StoredItem): Item {

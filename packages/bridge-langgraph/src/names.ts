@@ -1,6 +1,6 @@
 import { nameOf } from "@scrollback/collections";
 
-/** The threads of a checkpointer, see docs/how-to/bridge-langgraph.md. Names are escaped, so they never collide. */
+/** The threads and the index of a checkpointer, see docs/how-to/bridge-langgraph.md. Names are escaped, so they never collide. */
 export class ThreadNames {
   readonly #prefix: string;
 
@@ -23,12 +23,13 @@ export class ThreadNames {
     return `${this.#prefix}:thread:${nameOf(threadId)}`;
   }
 
-  /** The directory of all LangGraph threads. */
-  threads(): string {
-    return `${this.#prefix}:threads`;
+  /** The prefixes of the names of a thread's logs and attachments. */
+  prefixes(threadId: string): readonly string[] {
+    return ["log", "attachments"].map((kind) => `${this.#prefix}:${kind}:${nameOf(threadId)}:`);
   }
 
-  leaf(id: string): string {
-    return `${this.#prefix}:leaf:${id}`;
+  /** The index of all LangGraph threads. */
+  threads(): string {
+    return `${this.#prefix}:threads`;
   }
 }

@@ -82,7 +82,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   readonly #rejectsStale: boolean;
   readonly #logs = new Map<string, CheckpointLog>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
+  /**
+   * Does no I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
+   *   without an index.
+   */
   constructor(options: ScrollbackSaverOptions) {
     checkOptions("ScrollbackSaver", options ?? null, {
       stores: hasMethods("withTraits"),
@@ -203,9 +208,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
       });
       this.#logs.delete(name);
     };
-    await this.#registry.remove(threadId, remove, (name, expectedRevision) =>
-      this.#stores.deleteThread(name, { expectedRevision }),
-    );
+    await this.#registry.remove(threadId, remove);
   }
 
   /** Implements LangGraph's specification, in one pass over the log. */
@@ -244,7 +247,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const id = checkpointIdOf("list", config);
     const sources: AsyncIterable<FoundCheckpoint>[] = [];
     for await (const threadId of address ? [address.threadId] : this.#registry.threads()) {
-      const namespaces = namespace === undefined ? await this.#registry.namespaces(threadId) : [namespace];
+      const isListed = address === undefined;
+      const namespaces =
+        namespace === undefined ? await this.#registry.namespaces(threadId, { isListed }) : [namespace];
       for (const one of namespaces) sources.push(this.#listed({ threadId, namespace: one }, id));
     }
     return sources;

@@ -58,7 +58,12 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   readonly #items: ItemTable;
   readonly #checks: Parameters<typeof checkOperation>[2];
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
+  /**
+   * Does no I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
+   *   without an index.
+   */
   constructor(options: ScrollbackStoreOptions) {
     super();
     checkOptions("ScrollbackStore", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
@@ -179,7 +184,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     const end = offset + limit;
     if (limit <= 0) return found;
     for await (const batch of this.#candidates(namespacePrefix)) {
-      const items = await Promise.all(batch.map(([namespace, key]) => this.#items.get(namespace, key)));
+      const items = await Promise.all(batch.map(([namespace, key]) => this.#items.getListed(namespace, key)));
       // An item may have been deleted since it was listed.
       const there = items.filter((item): item is Item => item !== null);
       found.push(...there.filter(({ value }) => matchesFilter(value, filter)));

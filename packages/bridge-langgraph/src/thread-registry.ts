@@ -1,29 +1,41 @@
+import { randomUUID } from "node:crypto";
 import {
   envelope,
-  MarkedDirectories,
+  type Listed,
+  Lists,
+  type Member,
+  type Missing,
   parseMetadata,
+  type Snapshot,
+  systemDirectoryClock,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
-import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
 import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
-import { retried } from "./retried.ts";
+import { RETRIES, retried } from "./retried.ts";
 
-const PAGE = 1_000;
-/** All threads have the same order value in the directory, so it sorts them by name. */
+const PAGE = 100;
+/** All threads have the same order in their list, so it sorts them by id. */
 const ORDER = 0;
 
 const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread" };
 
-/** The metadata of a thread's registration. */
-interface Format {
+/** The metadata of a thread's registration. Its messages are the thread's namespaces. */
+interface Head {
   readonly version: 1;
-  /** The directory was noted after this registration was created. */
-  readonly isListed?: true;
+  /** Random, new for each creation. */
+  readonly incarnation: string;
+  /** The number of commits of this incarnation. */
+  readonly writes: number;
+  readonly listed: Listed;
 }
 
-const UNLISTED: Format = { version: 1 };
-const LISTED: Format = { version: 1, isListed: true };
+/** A registration at one revision. */
+interface Registered extends Snapshot<true> {
+  /** In the order in which they were first written. */
+  readonly namespaces: readonly string[];
+}
 
 /**
  * The existing LangGraph threads and their namespaces. A deletion finds all stored data of a thread, in any interleaving of
@@ -31,108 +43,131 @@ const LISTED: Format = { version: 1, isListed: true };
  *
  * 1. A writer registers a namespace before it creates the log, and changes the registration between the creation of the log
  *    and its first entry. The entry is committed only to the log that was created before that change.
- * 2. A deletion deletes the logs first, then the registration at the revision that it read before the logs, then the thread's
- *    entry in the directory. If the registration has changed, or exists again at the end, the deletion starts again.
- * 3. A writer notes the thread in the directory after it has written the registration.
- * 4. A deletion changes a log before it deletes the attachments that the log names, and deletes the log after them.
- * 5. A writer of attachments first names them in the log, and reads the log again afterwards. If their name is gone, the writer
+ * 2. A deletion deletes the logs first, then the registration at the revision that it read before the logs. If the registration has
+ *    changed, the deletion starts again.
+ * 3. A deletion changes a log before it deletes the attachments that the log names, and deletes the log after them.
+ * 4. A writer of attachments first names them in the log, and reads the log again afterwards. If their name is gone, the writer
  *    adds it again.
  */
 export class ThreadRegistry {
   readonly #stores: StoreFactory;
   readonly #names: ThreadNames;
-  readonly #directories: MarkedDirectories<true>;
+  readonly #lists: Lists<true, Registered>;
   /** The last pending registration of each thread. */
   readonly #registering = new Map<string, Promise<void>>();
 
+  /** @throws StoreError `UNSUPPORTED` for a backend without an index. */
   constructor(stores: StoreFactory, names: ThreadNames) {
     this.#stores = stores;
     this.#names = names;
-    this.#directories = new MarkedDirectories({ stores, leafThread: (id) => names.leaf(id) });
+    this.#lists = new Lists({ stores, clock: systemDirectoryClock, onError: () => undefined });
   }
 
   /** Registers a namespace of a thread, for the log of its checkpoints. */
   registration(threadId: string, namespace: string): LogRegistration {
-    let added: Revision | undefined;
+    const member = this.#member(threadId);
+    let added: Registered | undefined;
     return {
       add: () =>
         this.#exclusively(threadId, async () => {
-          added = await this.#add(threadId, namespace);
+          added = await this.#add(member, namespace);
         }),
       confirm: () =>
         this.#exclusively(threadId, async () => {
           await retried(async () => {
-            const expectedRevision = added ?? (await this.#add(threadId, namespace));
+            const registered = added ?? (await this.#add(member, namespace));
             added = undefined;
-            const store = this.#stores.open(this.#names.thread(threadId));
-            await store.commit({ metadata: LISTED }, { expectedRevision });
+            await member.place(registered, registered.listed);
           });
         }),
     };
   }
 
-  /** The namespaces of a thread, in the order in which they were first written. */
-  async namespaces(threadId: string): Promise<string[]> {
-    return (await this.#read(threadId)).namespaces;
+  /** The namespaces of a thread, in the order in which they were first written. Lists it again if the backend has lost its entry. */
+  async namespaces(
+    threadId: string,
+    { isListed }: { readonly isListed: boolean },
+  ): Promise<readonly string[]> {
+    const member = this.#member(threadId);
+    const found = await member.read();
+    if (!found.listed) return [];
+    if (!isListed) this.#lists.seen(member, found);
+    return found.namespaces;
   }
 
   /** The ids of all threads. */
   async *threads(): AsyncGenerator<string> {
-    let pageToken: string | undefined;
+    let cursor: string | undefined;
     do {
-      const page = await this.#directories.page(this.#names.threads(), {
-        limit: PAGE,
-        pageToken,
-        // Members are noted in one message each, so lists never need to read them.
-        read: async () => undefined,
+      const page = await this.#lists.page({
+        ...{ index: this.#names.threads(), direction: "up", limit: PAGE, cursor },
+        memberOf: ({ key }) => this.#member(key),
       });
-      for (const { key } of page.entries) if (key[0] !== undefined) yield key[0];
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+      for (const { member } of page.items) yield member.key;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
   }
 
   /** Removes a thread after `removeNamespace` has removed all of its namespaces. */
-  async remove(
-    threadId: string,
-    removeNamespace: (namespace: string) => Promise<void>,
-    deleteThread: (threadId: string, revision: Revision) => Promise<void>,
-  ): Promise<void> {
-    await retried(async () => {
-      const { namespaces, revision } = await this.#read(threadId);
-      for (const namespace of namespaces) await removeNamespace(namespace);
-      if (revision !== null) await deleteThread(this.#names.thread(threadId), revision);
-      await this.#directories.purge(this.#names.threads(), { key: [threadId], order: ORDER });
-      const { revision: current } = await this.#read(threadId);
-      if (current !== null)
-        throw new StoreError("CONFLICT", "deleteThread: the thread is written to; repeat");
+  async remove(threadId: string, removeNamespace: (namespace: string) => Promise<void>): Promise<void> {
+    await this.#lists.remove(this.#member(threadId), {
+      ...RETRIES,
+      clear: async (registered) => {
+        if (registered === "unreadable") await this.#removeByName(threadId);
+        else for (const namespace of registered.namespaces) await removeNamespace(namespace);
+      },
     });
   }
 
   /** Returns when no background work is pending. */
   async flush(): Promise<void> {
-    await this.#directories.flush();
+    await this.#lists.flush();
   }
 
-  /** Notes a namespace and lists its thread if necessary. Returns the revision at which both were true. */
-  async #add(threadId: string, namespace: string): Promise<Revision> {
-    return await retried(async () => {
-      const { namespaces, revision, isListed } = await this.#read(threadId);
-      const isNew = revision === null;
-      const append = namespaces.includes(namespace) ? [] : [envelope("user", namespace)];
-      const store = this.#stores.open(this.#names.thread(threadId));
-      const added =
-        append.length === 0
-          ? revision
-          : await store.commit(
-              { append, ...(isNew && { metadata: UNLISTED }) },
-              { expectedRevision: revision },
-            );
-      if (!isListed) {
-        const entry = { order: ORDER, was: ORDER, value: true } as const;
-        await this.#directories.note(this.#names.threads(), [threadId], entry);
-      }
-      return String(added);
+  /** Adds a namespace to the registration if necessary. Returns the registration that has it. */
+  async #add(member: Member<true, Registered>, namespace: string): Promise<Registered> {
+    const { before, registered } = await retried(async () => {
+      const found = await member.read();
+      const before = found.listed && found;
+      if (before?.namespaces.includes(namespace)) return { before, registered: before };
+      return { before, registered: await this.#write(member, before, found.revision, namespace) };
     });
+    // The process that created the registration may have died before it told the list.
+    if (!before || before.version === 1) await this.#lists.tell(member, registered);
+    else this.#lists.seen(member, registered);
+    return registered;
+  }
+
+  async #write(
+    member: Member<true, Registered>,
+    before: Registered | undefined,
+    expectedRevision: Missing["revision"],
+    namespace: string,
+  ): Promise<Registered> {
+    const { incarnation, version, namespaces } = before ?? {
+      ...{ incarnation: randomUUID(), version: 0, namespaces: [] },
+    };
+    const draft = { version: version + 1, order: ORDER, told: true as const };
+    const { listed, revision } = await this.#lists.write(
+      member,
+      before,
+      member.bases,
+      draft,
+      async (places) => {
+        const metadata: Head = { version: 1, incarnation, writes: draft.version, listed: places };
+        const change = { append: [envelope("user", namespace)], metadata };
+        const store = this.#stores.open(member.threadId);
+        return { revision: String(await store.commit(change, { expectedRevision })) };
+      },
+    );
+    return { ...draft, incarnation, listed, revision, namespaces: [...namespaces, namespace] };
+  }
+
+  /** Deletes the logs and attachments of a thread whose registration cannot say its namespaces. */
+  async #removeByName(threadId: string): Promise<void> {
+    for (const prefix of this.#names.prefixes(threadId))
+      for await (const { threadId: name } of this.#stores.iterateThreads({ prefix }))
+        await this.#stores.deleteThread(name);
   }
 
   /** Runs the registrations of one thread one after the other, so that those of one process do not conflict. */
@@ -148,13 +183,25 @@ export class ThreadRegistry {
     }
   }
 
-  async #read(
-    threadId: string,
-  ): Promise<{ namespaces: string[]; revision: Revision | null; isListed: boolean }> {
+  #member(threadId: string): Member<true, Registered> {
     const store = this.#stores.open(this.#names.thread(threadId));
-    const { entries, revision, metadata } = await store.read();
-    const format = parseMetadata<Format>(store.threadId, metadata, owner);
-    const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
-    return { namespaces: [...new Set(namespaces)], revision, isListed: format?.isListed === true };
+    return {
+      ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
+      async read(signal): Promise<Registered | Missing> {
+        const { entries, revision, metadata } = await store.read(signal ? { signal } : {});
+        const head = parseMetadata<Head>(store.threadId, metadata, owner);
+        if (!head || revision === null) return { revision };
+        const { incarnation, writes: version, listed } = head;
+        const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
+        return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces };
+      },
+      async place(registered, listed) {
+        const { incarnation, version: before, revision: expectedRevision } = registered;
+        const version = before + 1;
+        const metadata: Head = { version: 1, incarnation, writes: version, listed };
+        const revision = String(await store.commit({ metadata }, { expectedRevision }));
+        return { ...registered, version, listed, revision };
+      },
+    };
   }
 }

@@ -34,8 +34,12 @@ test("a turn of two steps is 5 commits and 4 reads, in a process that knows the 
     await chat(other.saver).invoke({ messages: [`turn ${turn}`] }, options);
     if (turn === 1) {
       // The thread is new: the saver reads, registers and lists it, creates its log, and confirms the registration.
-      expect(other.watched.commits).toHaveLength(9);
+      expect(other.watched.commits).toHaveLength(8);
       expect(other.watched.reads).toHaveLength(4);
+      expect(other.watched.entries).toEqual([
+        "insertEntry langgraph:threads",
+        "updateEntry langgraph:threads",
+      ]);
       continue;
     }
     expect(other.watched.commits.filter((id) => id.startsWith("langgraph:log:"))).toHaveLength(3);
@@ -43,6 +47,7 @@ test("a turn of two steps is 5 commits and 4 reads, in a process that knows the 
     expect(other.watched.commits).toHaveLength(5);
     // Two reads of the latest checkpoint, and one read of the log after the writes of each task.
     expect(other.watched.reads).toHaveLength(4);
+    expect(other.watched.entries).toEqual([]);
   }
 });
 
@@ -91,12 +96,36 @@ test("a list of ten is the log and the attachments of each", async () => {
   expect(watched.reads).toHaveLength(12);
 });
 
-test("a deletion is one request per checkpoint, and nine more", async () => {
+test("a list of all threads is one request per hundred, and the registration and the log of each", async () => {
+  const { driver, saver } = watch();
+  for (let n = 100; n < 250; n++) await putValues(saver, configOf(`${n}`), `${n}`, { n });
+  const { watched, saver: reader } = watch(driver);
+  expect(await listed(reader.list({}, { limit: 1 }))).toHaveLength(1);
+  await reader.flush();
+  expect(watched.entries).toEqual(Array(2).fill("listEntries langgraph:threads"));
+  // And the attachments of the one checkpoint.
+  expect(watched.reads.length).toBe(2 * 150 + 1);
+});
+
+test("a list of one thread lists the thread again whose entry the backend has lost", async () => {
+  const { driver, saver } = watch();
+  await putValues(saver, configOf(), "1", { n: 1 });
+  const index = createStores(driver).index("langgraph:threads");
+  for (const { key, id } of await index.entriesOf("t")) await index.remove({ key, id });
+  const { saver: reader } = watch(driver);
+  const ofThread = { configurable: { thread_id: "t" } };
+  expect(await listed(reader.list({}))).toHaveLength(0);
+  expect(await listed(reader.list(ofThread))).toHaveLength(1);
+  await reader.flush();
+  expect(await listed(reader.list({}))).toHaveLength(1);
+});
+
+test("a deletion is one request per checkpoint, and eight more", async () => {
   const { driver, saver } = watch();
   let config = configOf();
   for (let n = 100; n < 200; n++) config = await putValues(saver, config, `${n}`, { n });
   const { watched, saver: other } = watch(driver);
   await other.deleteThread("t");
-  const { reads, commits, deletions } = watched;
-  expect(reads.length + commits.length + deletions.length).toBe(100 + 9);
+  const { reads, commits, deletions, entries } = watched;
+  expect(reads.length + commits.length + deletions.length + entries.length).toBe(100 + 8);
 });

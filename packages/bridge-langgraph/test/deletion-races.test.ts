@@ -65,7 +65,7 @@ function gated(driver: Driver) {
 async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
   const stores = createStores(driver);
   const reader = new ScrollbackSaver({ stores });
-  const stored = (await threadIds(stores)).filter((id) => id !== "langgraph:threads");
+  const stored = await threadIds(stores);
   const found = await listed(reader.list({}));
   for (const { checkpoint } of found) expect(checkpoint.channel_values.long, where).toBe(long);
   expect(await listed(reader.list(configOf())), where).toHaveLength(
@@ -78,11 +78,9 @@ async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
   }
   if (stored.length > 0) expect(stored, where).toContain("langgraph:thread:t");
   await reader.deleteThread("t");
-  expect(
-    (await threadIds(stores)).filter((id) => id !== "langgraph:threads"),
-    where,
-  ).toEqual([]);
+  expect(await threadIds(stores), where).toEqual([]);
   expect(await listed(reader.list({})), where).toEqual([]);
+  expect((await stores.listIndexes()).names, where).toEqual([]);
 }
 
 /**

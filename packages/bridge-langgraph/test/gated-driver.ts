@@ -1,15 +1,29 @@
-import type { CommitRequest, DeleteRequest, Driver, ListRequest, ReadRequest } from "@scrollback/store-core";
+import type {
+  CommitRequest,
+  DeleteRequest,
+  Driver,
+  EntryIndex,
+  ListRequest,
+  ReadRequest,
+} from "@scrollback/store-core";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 
-/** A driver that calls `before`, with the number of the request, before each read, commit and deletion. */
+/** A driver that calls `before`, with the number of the request, before each read, commit, deletion and request of the index. */
 export class GatedDriver implements Driver {
   readonly #driver: Driver;
   readonly #before: (request: number) => Promise<void>;
-  /** The number of requested reads, commits and deletions. */
+  /** The number of these requests. */
   requests = 0;
+  readonly index: EntryIndex;
 
   constructor(driver: Driver, before: (request: number) => Promise<void>) {
     this.#driver = driver;
     this.#before = before;
+    if (!driver.index) throw new Error("a gated driver needs an index");
+    this.index = wrappedIndex(driver.index, async (_verb, run) => {
+      await this.#before(this.requests++);
+      return await run();
+    });
   }
 
   get capabilities() {

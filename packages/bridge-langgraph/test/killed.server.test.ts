@@ -37,7 +37,7 @@ async function expectWhole(url: string): Promise<void> {
   await saver.deleteThread("shared");
   expect((await listed(saver.list({}))).map(({ config }) => config)).toEqual([configOf("other", "1")]);
   await saver.deleteThread("other");
-  expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
+  expect(await threadIds(stores)).toEqual([]);
 }
 
 test.concurrent("processes killed at any moment lose no checkpoint and no write, on SQLite", async () => {

@@ -8,6 +8,7 @@ import { withoutChance } from "../../../conformance-tests/test/fixtures/without-
 import { ScrollbackSaver } from "../src/index.ts";
 import { ScrollbackStore } from "../src/store.ts";
 import { threadIds } from "./checkpoints.ts";
+import { shown } from "./shown.ts";
 
 withoutChance();
 
@@ -33,10 +34,6 @@ const command = fc.oneof(
   fc.record({ kind: fc.constant("delete" as const), namespace, key }),
   fc.record({ kind: fc.constant("reopen" as const) }),
 );
-
-/** The namespace, key and value of an item; times are compared separately. */
-const shown = (items: readonly SearchItem[]) =>
-  items.map((item) => JSON.stringify([item.namespace, item.key, item.value])).sort();
 
 test("a store has the same content as LangGraph's own after any sequence of calls", async () => {
   await fc.assert(
@@ -171,30 +168,6 @@ test("an item deleted during its update is created again, and listed", async () 
   watched.beforeCommit = () => other.delete(["a"], "k");
   await store.put(["a"], "k", { n: 2 });
   for (const one of [store, other]) expect(shown(await one.search(["a"]))).toEqual(['[["a"],"k",{"n":2}]']);
-});
-
-test("an update is a read and a commit; a creation also writes to the directory; a search reads the items it tests", async () => {
-  const watched = new WatchedDriver(new MemoryDriver());
-  const store = new ScrollbackStore({ stores: createStores(watched) });
-  const costOf = async (call: () => Promise<unknown>) => {
-    watched.reset();
-    await call();
-    const { reads, commits, deletions } = watched;
-    return { reads: reads.length, commits: commits.length, deletions: deletions.length };
-  };
-  // The namespace, a mark, the item; the directory's note follows within 1 second, the first one after a read.
-  expect(await costOf(() => store.put(["a"], "1", { n: 1 }))).toEqual({ reads: 1, commits: 3, deletions: 0 });
-  await store.flush();
-  expect(await costOf(() => store.put(["a"], "2", { n: 1 }))).toEqual({ reads: 1, commits: 2, deletions: 0 });
-  expect(await costOf(() => store.put(["a"], "1", { n: 2 }))).toEqual({ reads: 1, commits: 1, deletions: 0 });
-  expect(await costOf(() => store.get(["a"], "1"))).toEqual({ reads: 1, commits: 0, deletions: 0 });
-  await store.flush();
-  // The namespaces, the directory, two items.
-  expect(await costOf(() => store.search(["a"]))).toEqual({ reads: 4, commits: 0, deletions: 0 });
-  expect(await costOf(() => store.listNamespaces())).toEqual({ reads: 1, commits: 0, deletions: 0 });
-  // A mark, the item, and the directory.
-  expect(await costOf(() => store.delete(["a"], "1"))).toEqual({ reads: 2, commits: 2, deletions: 1 });
-  expect(await costOf(() => store.delete(["a"], "1"))).toEqual({ reads: 1, commits: 0, deletions: 0 });
 });
 
 test("vector search fails with UNSUPPORTED; invalid names are refused before any request", async () => {
