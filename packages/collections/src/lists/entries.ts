@@ -64,15 +64,24 @@ export class Entries<T> {
     return made;
   }
 
-  /** Tells the entries of a thread what its head says. Resolves to the indexes whose entry is not there, or sealed. */
-  async tell(member: Member<T>, snapshot: Snapshot<T>, signal?: AbortSignal): Promise<string[]> {
+  /**
+   * Tells the entries of a thread what its head says. Resolves to the indexes whose entry is not there, or sealed, or was lost with a
+   * part of the index, which `onError` gets.
+   */
+  async tell(member: Member<T>, snapshot: Snapshot<T>, onError: (error: unknown) => void): Promise<string[]> {
     const { version, order, listed, expiresAt } = snapshot;
     const value = entryValue(member, snapshot);
     const kept = expiresAt !== undefined && { expiresAt: expiresAt + DAY + (this.#ttlMs ?? 0) };
     const told = Object.entries(listed.in).map(async ([index, id]) => {
       const place = { key: member.key, id };
       const content = { version, order, value, ...kept };
-      const found = await this.#index(index).update(place, content, signal ? { signal } : {});
+      const found = await this.#index(index)
+        .update(place, content)
+        .catch((error) => {
+          if (!StoreError.is(error, "CORRUPT")) throw error;
+          onError(error);
+          return null;
+        });
       return found === null || found === SEALED ? [index] : [];
     });
     return (await Promise.all(told)).flat();

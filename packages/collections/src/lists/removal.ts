@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type ConflictRetries, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Entries, listedOf } from "./entries.ts";
 import { isNamed, type Listed, type Member, type Missing, OPEN, SEALED, type Snapshot } from "./listed.ts";
@@ -38,9 +39,12 @@ export async function removeThread<T, S extends Snapshot<T>>(
     if (found && found.incarnation !== snapshot.incarnation) return;
     if (isMeant?.(snapshot) === false) return;
     await clear?.(snapshot);
-    closed.push(snapshot.listed);
-    // A full or damaged index does not protect the thread. Its entries are then removed after it.
-    await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);
+    // Beside a busy writer only the requests between the read and the deletion count.
+    if (!isDeepStrictEqual(closed.at(-1), snapshot.listed)) {
+      closed.push(snapshot.listed);
+      // A full or damaged index does not protect the thread. Its entries are then removed after it.
+      await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);
+    }
     found = snapshot;
     await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
   };

@@ -99,7 +99,7 @@ export class Telling<T, S extends Snapshot<T>> {
     this.#remember(member.threadId);
     let snapshot = told;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const gone = await this.#entries.tell(member, snapshot);
+      const gone = await this.#entries.tell(member, snapshot, this.#onError);
       const { left } = snapshot.listed;
       if (left) await this.#entries.remove(member, { in: left });
       if (gone.length === 0) return;
