@@ -62,6 +62,8 @@ class AdkService implements ContractService {
     throw new Error("it has no deleteUser");
   }
 
+  async flush() {}
+
   async getAppState({ appName }: { appName: string }) {
     return await this.#stateOf(appName, PROBE, "app:");
   }

@@ -4,10 +4,16 @@ import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback
 import { LRUCache } from "lru-cache";
 import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
-import type { Directories } from "./directories.ts";
 import { refresh, show } from "./live-session.ts";
 import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
+import {
+  type ListedSession,
+  memberOf,
+  type SessionLists,
+  type SessionMember,
+  writeHead,
+} from "./session-lists.ts";
 import {
   explained,
   type Head,
@@ -31,7 +37,7 @@ const MAX_ATTEMPTS = 1_000;
 export interface AppenderParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
-  readonly directories: Directories;
+  readonly lists: SessionLists;
   readonly clock: SessionClock;
   readonly stamps: Stamps;
   readonly staleWriter: "reject" | "reload";
@@ -52,7 +58,7 @@ interface Ground extends KnownHead {
 /** A running append. */
 interface Append {
   readonly key: SessionKey;
-  readonly threadId: string;
+  readonly member: SessionMember;
   readonly session: Session;
   readonly event: SessionEvent;
   readonly stored: SessionEvent;
@@ -75,13 +81,13 @@ export class Appender {
 
   async append(session: Session, event: SessionEvent): Promise<void> {
     const key = { appName: session.appName, userId: session.userId, sessionId: session.id.trim() };
-    const threadId = threads.session(key.appName, key.userId, key.sessionId);
+    const member = memberOf(this.#parts.stores, key);
     const stored = storable(event);
     const delta = splitScopes(stored.actions?.stateDelta ?? {});
-    const append: Append = { key, threadId, session, event, stored, delta };
+    const append: Append = { key, member, session, event, stored, delta };
     const location = parseLocation(session);
     const isHeld = session.events.some(({ id }) => id === event.id);
-    const finished = this.#finishedHeads.get(threadId);
+    const finished = this.#finishedHeads.get(member.threadId);
     let known: Ground | undefined =
       finished?.revision === location.revision && !isHeld
         ? { ...finished, replaced: [] }
@@ -91,16 +97,16 @@ export class Appender {
       const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
       const count = known.head.events + (known.replaced.length > 0 ? 0 : 1);
       const head = nextHead(known.head, count, stored, delta, this.#parts.stamps.next(clock));
-      const revision = await this.#commit(append, known, head);
-      if (revision === undefined) {
+      const written = await this.#commit(append, known, head);
+      if (written === undefined) {
         if (attempt >= MAX_ATTEMPTS) throw stale();
         if (attempt > 0) await pause(Math.min(attempt, 3), undefined, this.#parts.clock);
         known = await this.#catchUp(append, true);
         continue;
       }
-      show(session, event, head, revision);
-      this.#parts.directories.noteWritten(key, head, known.head);
-      await this.written(key, { revision, head }, base);
+      show(session, event, head, written.revision);
+      this.#parts.lists.tellSoon(member, written);
+      await this.written(key, written, base);
       return;
     }
   }
@@ -110,9 +116,13 @@ export class Appender {
    *
    * @throws StoreError `TOO_LARGE` when other writers have filled a state since its size was checked.
    */
-  async written(key: SessionKey, known: KnownHead, base: Partial<SharedPair>): Promise<Partial<SharedPair>> {
+  async written(
+    key: SessionKey,
+    { head, revision }: KnownHead,
+    base: Partial<SharedPair>,
+  ): Promise<Partial<SharedPair>> {
     const { shared } = this.#parts;
-    const { pending } = known.head;
+    const { pending } = head;
     const apply = async (threadId: string, scope: "app" | "user") => {
       const write = named(key, writeFor(pending, scope));
       const basis = base[scope];
@@ -127,7 +137,7 @@ export class Appender {
       apply(threads.app(key.appName), "app"),
       apply(threads.user(key.appName, key.userId), "user"),
     ]);
-    this.#finishedHeads.set(threads.session(key.appName, key.userId, key.sessionId), known);
+    this.#finishedHeads.set(threads.session(key.appName, key.userId, key.sessionId), { head, revision });
     return { ...app, ...user };
   }
 
@@ -149,23 +159,25 @@ export class Appender {
     return { ...app, ...user };
   }
 
-  /** Returns the session's revision after the event, or undefined if another write was first. */
+  /** Returns the session after the event, or undefined if another write was first. */
   async #commit(
-    { threadId, stored }: Append,
-    { revision, replaced }: Ground,
+    { member, stored }: Append,
+    { revision, head: before, replaced }: Ground,
     head: Head,
-  ): Promise<Revision | undefined> {
-    const store = this.#parts.stores.open(threadId);
+  ): Promise<ListedSession | undefined> {
+    const store = this.#parts.stores.open(member.threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
-    const change = { drop: replaced.length, append, metadata: head };
+    const changeTo = (metadata: Head) => ({ drop: replaced.length, append, metadata });
     // The event's id is not enough: after a deletion, another session of this id may have an event of the same id. And an
     // event that replaces another one has its id, but is a different write.
     const operationId = `${head.incarnation}:${nameOf(stored.id)}`;
     const options = { expectedRevision: revision, ...(replaced.length === 0 && { operationId }) };
     try {
-      return String(await store.commit(change, options));
+      return await writeHead(this.#parts.lists, member, before, head, async (whole) =>
+        String(await store.commit(changeTo(whole), options)),
+      );
     } catch (error) {
-      this.#finishedHeads.delete(threadId);
+      this.#finishedHeads.delete(member.threadId);
       if (StoreError.is(error, "CONFLICT")) return undefined;
       throw explained("appendEvent", error, head, this.#parts.stores);
     }
@@ -199,12 +211,12 @@ export class Appender {
   }
 
   /** Reads all events that the session has missed, and those among which the event may be. */
-  async #look({ key, threadId, session, stored }: Append, thorough: boolean) {
+  async #look({ key, member, session, stored }: Append, thorough: boolean) {
     const location = parseLocation(session);
     const isHeld = session.events.some(({ id }) => id === stored.id);
     let limit: number | undefined = thorough ? LOOKED_THROUGH : 0;
     for (;;) {
-      const view = await readSession(this.#parts.stores, threadId, limit);
+      const view = await readSession(this.#parts.stores, member.threadId, limit);
       if (view.head === undefined) throw missing("appendEvent", key);
       const { incarnation, events: count } = view.head;
       const isStale = incarnation !== location.incarnation || count !== location.events;

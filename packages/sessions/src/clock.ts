@@ -1,11 +1,14 @@
 import { type DirectoryClock, systemDirectoryClock } from "@scrollback/collections";
 import { type Clock, systemClock } from "@scrollback/store-core";
 
-/** The clocks, timers and random numbers that a service uses. Tests and simulations supply their own. */
-export interface SessionClock extends Clock, DirectoryClock {}
+/** The clocks and timers that a service uses. Tests and simulations supply their own. */
+export interface SessionClock extends Clock, Pick<DirectoryClock, "timer"> {}
 
 /** The clocks and timers of this process. */
-export const systemSessionClock: SessionClock = Object.freeze({ ...systemDirectoryClock, ...systemClock });
+export const systemSessionClock: SessionClock = Object.freeze({
+  ...systemClock,
+  timer: systemDirectoryClock.timer,
+});
 
 const stampsByClock = new WeakMap<SessionClock, Stamps>();
 

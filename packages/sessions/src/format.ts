@@ -1,6 +1,6 @@
 import { parseMetadata as parse } from "@scrollback/collections";
 
-/** The format of all metadata that this version writes. Events, notes and leaves have no version of their own. */
+/** The format of all metadata that this version writes. Events have no version of their own. */
 export const FORMAT_VERSION = 1;
 
 /**

@@ -72,6 +72,7 @@ const requests = {
   }),
   getUserState: fields(["appName", "userId"]),
   getAppState: fields(["appName"]),
+  rebuildLists: fields(["appName"]),
 };
 
 function fields(
@@ -131,7 +132,7 @@ export function checkServiceOptions(options: unknown): void {
     staleWriter: isOneOf("reject", "reload"),
     usedEventId: isOneOf("refuse", "replace"),
     now: isFunction,
-    clock: hasMethods("wall", "monotonic", "sleep", "timer", "random"),
+    clock: hasMethods("wall", "monotonic", "sleep", "timer"),
   });
   const { stores } = (options ?? {}) as { stores?: { settings?: { maxMessages?: number } } };
   if (stores === undefined) invalid("SessionService: stores must be a store factory");

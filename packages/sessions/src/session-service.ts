@@ -1,10 +1,10 @@
+import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
-import { deleteSession, deleteUser, ifUnreadable } from "./deletion.ts";
-import { Directories } from "./directories.ts";
+import { deleteSession, deleteUser } from "./deletion.ts";
+import { listSessions } from "./list-sessions.ts";
 import { sessionOf } from "./live-session.ts";
-import { parseToken } from "./page-token.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
 import { copyOf, setValue, splitScopes, type Values } from "./scopes.ts";
 import type {
@@ -18,8 +18,9 @@ import type {
   SessionKey,
   UpdateSessionRequest,
 } from "./session.ts";
+import { listedSession, memberOf, type SessionLists } from "./session-lists.ts";
 import { newHead, readSession } from "./session-thread.ts";
-import { createThread, refuseCreations, updateThread, type WriteParts } from "./session-writes.ts";
+import { createThread, updateThread, type WriteParts } from "./session-writes.ts";
 import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
@@ -44,7 +45,7 @@ export interface SessionServiceOptions {
   usedEventId?: "refuse" | "replace";
   /** Returns the `lastUpdateTime` of a new session. Default: the current time in seconds since 1970. */
   now?: () => number;
-  /** The clocks, timers and random numbers of the service, for tests. Default: those of the process. */
+  /** The clocks and timers of the service, for tests. Default: those of the process. */
   clock?: SessionClock;
 }
 
@@ -63,10 +64,11 @@ export class SessionService implements AsyncDisposable {
   readonly #stores: StoreFactory;
   readonly #now: () => number;
   readonly #shared: SharedStates;
-  readonly #directories: Directories;
+  readonly #lists: SessionLists;
   readonly #appender: Appender;
   readonly #parts: WriteParts;
   readonly #stamps: Stamps;
+  #rebuilding: Promise<unknown> | undefined;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores with `maxMessages`. */
   constructor(options: SessionServiceOptions) {
@@ -78,8 +80,9 @@ export class SessionService implements AsyncDisposable {
     this.#stamps = stamps;
     this.#now = options.now ?? (() => clock.wall() / 1_000);
     this.#shared = new SharedStates(stores, clock, stamps);
-    this.#directories = new Directories(stores, clock);
-    const parts = { stores, shared: this.#shared, directories: this.#directories, clock, stamps };
+    // What fails in the background is repeated, or told with the next write of the session.
+    this.#lists = new Lists({ stores, clock, onError: () => undefined });
+    const parts = { stores, shared: this.#shared, lists: this.#lists, clock, stamps };
     this.#appender = new Appender({ ...parts, staleWriter, usedEventId });
     this.#parts = { ...parts, appender: this.#appender };
   }
@@ -101,10 +104,11 @@ export class SessionService implements AsyncDisposable {
     const view = await createThread(this.#parts, key, () =>
       newHead(this.#now(), request.title, initial, stamp),
     );
-    const session = sessionOf(key, view, [], {
-      ...before,
-      ...(await this.#appender.written(key, view, before)),
-    });
+    const [written] = await Promise.all([
+      this.#appender.written(key, view, before),
+      this.#lists.tell(memberOf(this.#stores, key), view),
+    ]);
+    const session = sessionOf(key, view, [], { ...before, ...written });
     for (const [name, value] of Object.entries(initial.temp)) setValue(session.state, name, value);
     return session;
   }
@@ -120,6 +124,7 @@ export class SessionService implements AsyncDisposable {
       this.#shared.load(threads.user(key.appName, key.userId)),
     ]);
     if (view.head === undefined) return undefined;
+    this.#lists.seen(memberOf(this.#stores, key), listedSession(view));
     const events =
       afterTimestamp === undefined
         ? view.events
@@ -145,57 +150,21 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. A damaged
-   * session is in `unreadable` instead, and so are, in a list of an app, the sessions of a user whose state is damaged.
+   * Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. A session that is
+   * damaged, or of a newer format, is in `unreadable` instead, and so are, in a list of an app, the sessions of a user whose state is.
    *
    * @throws StoreError `CORRUPT` if the state of the app, or of the user of the list, is damaged.
    */
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     checkRequest("listSessions", request);
-    const { appName, limit = 20, order = "desc" } = request;
-    const after = request.pageToken === undefined ? undefined : parseToken(order, request.pageToken);
-    const threadId =
-      request.userId === undefined
-        ? threads.directoryOfApp(appName)
-        : threads.directoryOfUser(appName, request.userId);
-    const states = new Map<string, Promise<Shared>>();
-    const stateOf = (ofThread: string) => {
-      const state = states.get(ofThread) ?? this.#shared.load(ofThread);
-      states.set(ofThread, state);
-      return state;
-    };
-    const unreadable = new Map<string, SessionKey>();
-    const page = await this.#directories.page(
-      threadId,
-      { order, after, limit },
-      async ({ userId, sessionId }) => {
-        const key = { appName, userId, sessionId };
-        const ofUser = stateOf(threads.user(appName, userId));
-        const [app, own] = await Promise.all([
-          stateOf(threads.app(appName)),
-          Promise.all([
-            readSession(this.#stores, threads.session(appName, userId, sessionId), 0),
-            ofUser,
-          ]).catch(ifUnreadable),
-          // It concerns all sessions of the list.
-          request.userId !== undefined && ofUser,
-        ]);
-        const name = JSON.stringify([userId, sessionId]);
-        unreadable.delete(name);
-        if (!own) unreadable.set(name, key);
-        const [view, user] = own ?? [];
-        return view?.head && user && { ...view, key, shared: { app, user } };
-      },
-      ({ userId, sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
-    );
-    const sessions = page.sessions.map(async ({ key, shared, ...view }) =>
-      sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),
-    );
-    return {
-      ...page,
-      sessions: await Promise.all(sessions),
-      ...(unreadable.size > 0 && { unreadable: [...unreadable.values()] }),
-    };
+    try {
+      return await listSessions(this.#parts, request);
+    } catch (error) {
+      // The server has lost a part of the index.
+      if (StoreError.is(error, "CORRUPT") && error.threadId === undefined)
+        this.#rebuilding = this.rebuildLists({ appName: request.appName }).catch(() => undefined);
+      throw error;
+    }
   }
 
   /**
@@ -243,14 +212,26 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Deletes all sessions of a user of an app, the state of the user, and the list of the user's sessions. A user without data is
-   * not an error. Nothing of the user is left in the list of the app's sessions. After a failure, call it again.
+   * Deletes all sessions that a user of an app has when it is called, readable or not, and the state of the user. A user without data is
+   * not an error. Nothing of these sessions is left in the lists. After a failure, call it again.
    *
-   * @throws the error of the first session that cannot be deleted, after the others and the state are. StoreError `CONFLICT` if other processes create sessions of the user, or compact the list of the app, continuously.
+   * @throws the error of the first session that cannot be deleted, after the others and the state are; at once an outage.
    */
   async deleteUser(request: Omit<SessionKey, "sessionId">): Promise<void> {
     checkRequest("deleteUser", request);
     await deleteUser(this.#parts, request);
+  }
+
+  /**
+   * Lists all readable sessions of an app again. For a backend that has lost entries of its indexes, as by an eviction or a failover: lists
+   * then fail with `CORRUPT`, or lack sessions. Reads each session of the app.
+   *
+   * @returns the number of sessions.
+   */
+  async rebuildLists(request: { appName: string }): Promise<number> {
+    checkRequest("rebuildLists", request);
+    const { listed } = await rebuildLists(this.#stores, { prefix: threads.sessions(request.appName) });
+    return listed;
   }
 
   /** Returns the state of a user of an app; keys without prefix. `{}` if there is none. */
@@ -266,11 +247,12 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Returns when all directory notes are written. Without this call they are written within a second, which keeps the process
-   * alive that long. Call it before you close the stores. The service remains usable.
+   * Returns when the order of lists is written. Without this call it is written within a second, which keeps the process alive that
+   * long. Call it before you close the stores. The service remains usable.
    */
   async flush(): Promise<void> {
-    await this.#directories.flush();
+    await this.#rebuilding;
+    await this.#lists.flush();
   }
 
   /** The same as {@link SessionService.flush}. The stores stay open. */

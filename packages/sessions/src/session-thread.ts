@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Listed } from "@scrollback/collections";
 import {
   type ChatMessage,
   invalid,
@@ -19,6 +20,10 @@ export interface Head {
   readonly incarnation: string;
   /** The number of events. */
   readonly events: number;
+  /** The number of commits. */
+  readonly commits: number;
+  /** The entries that list the session. */
+  readonly listed: Listed;
   readonly lastUpdateTime: number;
   readonly title?: string;
   /** The session's own keys. */
@@ -40,6 +45,8 @@ export interface SessionView {
   readonly revision: Revision;
   readonly head: Head;
   readonly events: readonly SessionEvent[];
+  /** In milliseconds since 1970. Absent: never. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** The position of a session object, from its `revision`. */
@@ -54,8 +61,12 @@ export async function readSession(
   stores: StoreFactory,
   threadId: string,
   limit?: number,
+  signal?: AbortSignal,
 ): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
-  const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
+  const page = await stores.open(threadId).read({
+    ...(limit !== undefined && { limit }),
+    ...(signal && { signal }),
+  });
   const head = parseMetadata<Head>(threadId, page.metadata);
   // Otherwise a new session of this id would begin with these events.
   if (head === undefined && page.count > 0)
@@ -68,7 +79,8 @@ export async function readSession(
   return {
     revision: page.revision,
     head,
-    events: page.entries.map((entry) => eventOf(threadId, entry)),
+events: page.entries.map((entry) => eventOf(threadId, entry)),
+    ...(page.expiresAt !== undefined && { expiresAt: page.expiresAt }),
   };
 }
 
@@ -77,9 +89,12 @@ export function newHead(
   title: string | undefined,
   { app, user, session }: Scopes,
   stamp: number,
-): Head {
+): Omit<Head, "listed"> {
   const incarnation = randomBytes(6).toString("base64url");
-  const head: Head = { version: FORMAT_VERSION, incarnation, events: 0, lastUpdateTime, state: session };
+  const head: Omit<Head, "listed"> = {
+    ...{ version: FORMAT_VERSION, incarnation },
+    ...{ events: 0, commits: 1, lastUpdateTime, state: session },
+  };
   return withPending(titled(head, title), stamp, app, user);
 }
 
@@ -106,17 +121,18 @@ export function updatedHead(
 
 function changedHead(head: Head, { app, user, session }: Scopes, stamp: number): Head {
   const { pending: _applied, ...rest } = head;
-  return withPending({ ...rest, state: { ...head.state, ...session } }, stamp, app, user);
+  const state = { ...head.state, ...session };
+  return withPending({ ...rest, commits: head.commits + 1, state }, stamp, app, user);
 }
 
 /** Returns the head with a new title; null removes the title. */
-function titled(head: Head, title: string | null | undefined): Head {
+function titled<H extends Omit<Head, "listed">>(head: H, title: string | null | undefined): H {
   if (title === undefined) return head;
   const { title: _before, ...rest } = head;
-  return title === null ? rest : { ...rest, title };
+  return (title === null ? rest : { ...rest, title }) as H;
 }
 
-function withPending(head: Head, stamp: number, app: Values, user: Values): Head {
+function withPending<H extends Omit<Head, "listed">>(head: H, stamp: number, app: Values, user: Values): H {
   const hasApp = Object.keys(app).length > 0;
   const hasUser = Object.keys(user).length > 0;
   if (!hasApp && !hasUser) return head;
@@ -156,7 +172,7 @@ export function storable(event: SessionEvent): SessionEvent {
 export function explained(
   method: string,
   error: unknown,
-  { state, pending }: Head,
+  { state, pending }: Pick<Head, "state" | "pending">,
   { metadataSize }: Pick<StoreFactory, "metadataSize">,
 ): unknown {
   if (!StoreError.is(error, "TOO_LARGE")) return error;

@@ -1,22 +1,18 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Appender } from "./appender.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
-import type { Directories } from "./directories.ts";
 import type { Scopes } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import {
-  explained,
-  type Head,
-  missing,
-  readSession,
-  type SessionView,
-  updatedHead,
-} from "./session-thread.ts";
+  type ListedSession,
+  listedSession,
+  memberOf,
+  type SessionLists,
+  writeHead,
+} from "./session-lists.ts";
+import { explained, type Head, missing, readSession, updatedHead } from "./session-thread.ts";
 import type { SharedStates } from "./shared-state.ts";
-import { threads } from "./threads.ts";
 
-/** A creation that is slower than this, 30 days, may succeed although it was refused. */
-const REFUSED_MS = 30 * 86_400_000;
 const MAX_CREATE_ATTEMPTS = 20;
 const MAX_UPDATE_ATTEMPTS = 1_000;
 
@@ -24,74 +20,43 @@ const MAX_UPDATE_ATTEMPTS = 1_000;
 export interface WriteParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
-  readonly directories: Directories;
+  readonly lists: SessionLists;
   readonly clock: SessionClock;
   readonly stamps: Stamps;
   readonly appender: Appender;
 }
 
 /**
- * Writes the head of a new session. Notes the session first: a note without a session does no harm, but a session without a
- * note would not be listed.
+ * Writes the head of a new session. Afterwards its lists must be told.
  *
  * @throws StoreError `CONFLICT` if the session exists.
  */
 export async function createThread(
-  { stores, directories, clock }: WriteParts,
-  { appName, userId, sessionId }: SessionKey,
-  createHead: () => Head,
-): Promise<Pick<SessionView, "revision" | "head">> {
-  const store = stores.open(threads.session(appName, userId, sessionId));
+  { stores, lists, clock }: WriteParts,
+  key: SessionKey,
+  createHead: () => Omit<Head, "listed">,
+): Promise<ListedSession> {
+  const member = memberOf(stores, key);
+  const store = stores.open(member.threadId);
   let expectedRevision: Revision | null = null;
   for (let attempt = 0; ; attempt++) {
-    // Each attempt has its own incarnation and note: the note of the previous attempt may have been removed.
     const head = createHead();
-    const { incarnation, events, lastUpdateTime: time } = head;
-    await directories.noteNow(appName, { time, sessionId, userId, incarnation, events, was: [] });
     try {
-      const revision = String(await store.commit({ metadata: head }, { expectedRevision }));
-      return { revision, head };
+      return await writeHead(lists, member, undefined, head, async (metadata) =>
+        String(await store.commit({ metadata }, { expectedRevision })),
+      );
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
         throw explained("createSession", error, head, stores);
     }
     const view = await readSession(stores, store.threadId, 0);
     if (view.head !== undefined) {
-      const { incarnation: owner, events: count, lastUpdateTime } = view.head;
-      const was = [time, lastUpdateTime];
-      directories.note(appName, {
-        time: lastUpdateTime,
-        sessionId,
-        userId,
-        incarnation: owner,
-        events: count,
-        was,
-      });
-      throw new StoreError("CONFLICT", `createSession: sessionId "${sessionId}" already exists`);
+      lists.seen(member, listedSession(view));
+      throw new StoreError("CONFLICT", `createSession: sessionId "${key.sessionId}" already exists`);
     }
-    // A session existed and was deleted, or creations were refused.
+    // A session was deleted meanwhile, or the thread is empty.
     expectedRevision = view.revision;
     await pause(0, undefined, clock);
-  }
-}
-
-/**
- * Makes running creations of a session conflict, so that they start over with a new note. Also removes what an expired session has
- * left. Resolves to false if the session exists.
- */
-export async function refuseCreations(stores: StoreFactory, key: SessionKey): Promise<boolean> {
-  const threadId = threads.session(key.appName, key.userId, key.sessionId);
-  const { head, revision } = await readSession(stores, threadId, 0);
-  if (head !== undefined) return false;
-  const store = stores.open(threadId, { ttlMs: REFUSED_MS });
-  try {
-    if (revision === null) await stores.deleteThread(threadId, { expectedRevision: null });
-    // Creations expect a revision that the thread does not have then.
-    await store.clear({ expectedRevision: revision });
-    return true;
-  } catch (error) {
-    if (StoreError.is(error, "CONFLICT")) return false;
-    throw error;
   }
 }
 
@@ -101,11 +66,12 @@ export async function refuseCreations(stores: StoreFactory, key: SessionKey): Pr
  * @throws StoreError `NOT_FOUND` if the session does not exist, `TOO_LARGE`.
  */
 export async function updateThread(
-  { stores, shared, directories, appender, clock, stamps }: WriteParts,
+  { stores, shared, lists, appender, clock, stamps }: WriteParts,
   key: SessionKey,
   { title, delta }: { readonly title: string | null | undefined; readonly delta: Scopes },
-): Promise<Pick<SessionView, "revision" | "head">> {
-  const store = stores.open(threads.session(key.appName, key.userId, key.sessionId));
+): Promise<ListedSession> {
+  const member = memberOf(stores, key);
+  const store = stores.open(member.threadId);
   for (let attempt = 0; ; attempt++) {
     const view = await readSession(stores, store.threadId, 0);
     if (view.head === undefined) throw missing("updateSession", key);
@@ -113,17 +79,20 @@ export async function updateThread(
     const base = await shared.basisOf("updateSession", key, delta);
     const known = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
     const head = updatedHead(view.head, title, delta, stamps.next(known));
-    let revision: Revision;
+    const { revision: expectedRevision } = view;
+    let written: ListedSession;
     try {
-      revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
+      written = await writeHead(lists, member, view.head, head, async (metadata) =>
+        String(await store.commit({ metadata }, { expectedRevision })),
+      );
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
         throw explained("updateSession", error, head, stores);
       await pause(Math.min(attempt, 3), undefined, clock);
       continue;
     }
-    directories.noteWritten(key, head, view.head);
-    await appender.written(key, { revision, head }, base);
-    return { revision, head };
+    lists.tellSoon(member, written);
+    await appender.written(key, written, base);
+    return written;
   }
 }

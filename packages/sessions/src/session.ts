@@ -91,7 +91,7 @@ export interface ListSessionsRequest {
   limit?: number | undefined;
   /** The `nextPageToken` of the previous page of the same list and order. */
   pageToken?: string | undefined;
-  /** By `lastUpdateTime`: newest first (`"desc"`, default) or oldest first. Equal times are sorted by id, ascending. */
+  /** By `lastUpdateTime`: newest first (`"desc"`, default) or the exact reverse (`"asc"`). Equal times of a user are sorted by id in `"asc"`. */
   order?: "desc" | "asc" | undefined;
 }
 
@@ -102,8 +102,8 @@ export interface ListSessionsResponse {
   /** Absent on the last page. */
   nextPageToken?: string;
   /**
-   * Sessions that were read for this page and that are damaged, or whose user's state is. `getSession` fails with `CORRUPT` for each,
-   * `deleteSession` deletes it. Absent: none.
+   * Sessions of this page that are damaged or of a newer format, or whose user's state is. `getSession` fails with `CORRUPT` or
+   * `UNSUPPORTED` for each, `deleteSession` deletes it. Absent: none.
    */
   unreadable?: SessionKey[];
 }

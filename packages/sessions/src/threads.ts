@@ -7,10 +7,14 @@ import { nameOf } from "@scrollback/collections";
 export const threads = {
   app: (appName: string) => `sessions:app:${nameOf(appName)}`,
   user: (appName: string, userId: string) => `sessions:user:${nameOf(appName)}:${nameOf(userId)}`,
+  /** The prefix of the ids of all sessions of an app. */
+  sessions: (appName: string) => `sessions:session:${nameOf(appName)}:`,
   session: (appName: string, userId: string, sessionId: string) =>
     `sessions:session:${nameOf(appName)}:${nameOf(userId)}:${nameOf(sessionId)}`,
-  directoryOfApp: (appName: string) => `sessions:directory-of-app:${nameOf(appName)}`,
-  directoryOfUser: (appName: string, userId: string) =>
-    `sessions:directory-of-user:${nameOf(appName)}:${nameOf(userId)}`,
-  leaf: (id: string) => `sessions:leaf:${id}`,
+};
+
+/** The names of the indexes that list sessions. */
+export const indexes = {
+  app: (appName: string) => `sessions:of-app:${nameOf(appName)}`,
+  user: (appName: string, userId: string) => `sessions:of-user:${nameOf(appName)}:${nameOf(userId)}`,
 };

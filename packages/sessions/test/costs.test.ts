@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 
@@ -12,8 +10,8 @@ const threadsOf = {
   app: "sessions:app:app",
   user: "sessions:user:app:ada",
 };
-
-withoutChance();
+const indexes = ["sessions:of-app:app", "sessions:of-user:app:ada"];
+const both = (verb: string) => indexes.map((index) => `${verb} ${index}`);
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
@@ -88,35 +86,55 @@ test("a get is three concurrent reads, which load only the requested newest even
   }
 });
 
-test("a page of a large directory reads one thread for each of its sessions, and a few more", async () => {
-  vi.restoreAllMocks();
+test("a creation is two entries, one commit and the two entries again, and reads the states of app and user", async () => {
+  const { watched, sessions } = watch();
+  await sessions.createSession(key);
+  expect(watched.entries).toEqual([...both("insertEntry"), ...both("updateEntry")]);
+  expect(watched.commits).toEqual([threadsOf.session]);
+  expect(watched.reads.map(({ threadId }) => threadId)).toEqual([threadsOf.app, threadsOf.user]);
+});
+
+test("a page of 20 of 1,000 sessions is one request, then all at once one read of each session, of the app and of each user", async () => {
   const { driver, sessions } = watch();
   for (let n = 0; n < 1_000; n++) await sessions.createSession({ appName: "app", userId: `user-${n % 3}` });
-  await sessions.flush();
   const { watched, sessions: reader } = watch(driver);
   expect((await reader.listSessions({ appName: "app" })).sessions).toHaveLength(20);
-  const ofSessions = watched.reads.filter(({ threadId }) => threadId.startsWith("sessions:session:"));
-  expect(ofSessions).toHaveLength(20);
-  // The directory, one or two of its leaves, the app, and three users.
-  expect(watched.reads.length - ofSessions.length).toBeLessThanOrEqual(7);
+  expect(watched.entries).toEqual(["listEntries sessions:of-app:app"]);
+  expect(watched.reads).toHaveLength(20 + 1 + 3);
   expect(watched.commits).toEqual([]);
 });
 
-test("all appends together write notes to the directories at most once per second", async () => {
+test("all appends and updates of a second together write two entries for each session", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
-  const start = performance.now();
-  for (let n = 0; n < 40; n++) {
-    await sessions.appendEvent({ session, event: setting({ n }) });
-    await sleep(3);
-  }
-  const seconds = Math.floor((performance.now() - start) / 1_000);
+  for (let n = 0; n < 40; n++) await sessions.appendEvent({ session, event: setting({ n }) });
+  await sessions.updateSession({ ...key, title: "Rome" });
+  expect(watched.entries).toEqual([]);
   await sessions.flush();
-  const notes = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
-  // The flush writes to the app's and the user's directory; each second of the test on a busy machine adds two notes.
-  expect(notes.length).toBeGreaterThanOrEqual(2);
-  expect(notes.length).toBeLessThanOrEqual(2 * (1 + seconds));
+  expect(watched.entries).toEqual(both("updateEntry"));
+});
+
+test("a process that reads a session writes its entries once, in the background", async () => {
+  const { driver, sessions } = watch();
+  await sessions.createSession(key);
+  const { watched, sessions: reader } = watch(driver);
+  for (let round = 0; round < 3; round++) {
+    await reader.getSession(key);
+    await reader.flush();
+  }
+  expect(watched.entries).toEqual(both("updateEntry"));
+});
+
+test("a deletion reads the session once, and is five writes", async () => {
+  const { watched, sessions } = watch();
+  await sessions.createSession(key);
+  watched.reset();
+  await sessions.deleteSession(key);
+  expect(watched.entries).toEqual([...both("updateEntry"), ...both("removeEntry")]);
+  expect(watched.deletions).toEqual([threadsOf.session]);
+  expect(watched.reads).toHaveLength(1);
+  expect(watched.commits).toEqual([]);
 });
 
 test("invalid arguments and partial events send no request", async () => {
@@ -134,5 +152,5 @@ test("invalid arguments and partial events send no request", async () => {
   ];
   for (const call of invalid) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await sessions.appendEvent({ session, event: setting({ own: 1 }, { partial: true }) });
-  expect([...watched.commits, ...watched.reads]).toEqual([]);
+  expect([...watched.commits, ...watched.reads, ...watched.entries]).toEqual([]);
 });

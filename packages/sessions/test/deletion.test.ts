@@ -1,7 +1,10 @@
-import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { setImmediate as otherEvents } from "node:timers/promises";
+import { createMemoryStores, createStores, MemoryDriver, type StoreFactory } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { sessionContract, trialOf } from "../src/contract/index.ts";
 import { SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
+import { harnessOf } from "./harnesses.ts";
 
 const ada = { appName: "app", userId: "ada" };
 
@@ -9,6 +12,13 @@ async function threadsIn(stores: StoreFactory, prefix = ""): Promise<string[]> {
   const found: string[] = [];
   for await (const { threadId } of stores.iterateThreads({ prefix })) found.push(threadId);
   return found;
+}
+
+/** All entries of all indexes. */
+async function entriesIn(stores: StoreFactory) {
+  const { names } = await stores.listIndexes();
+  const lists = await Promise.all(names.map((name) => stores.index(name).list()));
+  return lists.flatMap(({ entries }) => entries);
 }
 
 test("a deleted session leaves no thread of its own", async () => {
@@ -43,18 +53,15 @@ test("a deleted user leaves no thread, and no text or id in the lists of the app
       state: { "user:x": "A secret" },
     });
   await service.createSession({ appName: "app", userId: "bob", sessionId: "of bob" });
-  await service.flush();
-  const leaves = threads.leaf("");
-  expect(await threadsIn(stores, leaves)).not.toEqual([]);
   await service.deleteUser(ada);
   const left = await threadsIn(stores);
   const pages = await Promise.all(left.map((threadId) => stores.open(threadId).read()));
-  const atRest = JSON.stringify([left, pages]);
+  const entries = await entriesIn(stores);
+  const atRest = JSON.stringify([left, pages, entries]);
   for (const text of ["secret", '"ada"', ":ada", "s299"]) expect(atRest).not.toContain(text);
   const { sessions } = await service.listSessions({ appName: "app" });
   expect(sessions.map(({ id }) => id)).toEqual(["of bob"]);
-  await service.deleteUser(ada);
-  expect(await threadsIn(stores, threads.directoryOfUser("app", "ada"))).toEqual([]);
+  expect(entries).toHaveLength(2);
 });
 
 test("each session that is created while its user is deleted is listed or deleted", async () => {
@@ -75,4 +82,28 @@ test("each session that is created while its user is deleted is listed or delete
     await deleting.deleteUser(ada);
   }
   await creating.flush();
+});
+
+/** A driver, or an index, each of whose requests takes a while. */
+function slow<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get(_target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === "index") return slow(value as object);
+      if (typeof value !== "function" || name === "classifyError") return value;
+      return async (...request: unknown[]) => {
+        await otherEvents();
+        const reply: unknown = await Reflect.apply(value, target, request);
+        await otherEvents();
+        return reply;
+      };
+    },
+  });
+}
+
+test("a user is deleted beside a busy service also if each request takes a while", async () => {
+  const driver = slow(new MemoryDriver());
+  const promise = sessionContract.find(({ title }) => title.includes("without a pause"));
+  await promise?.run(trialOf(harnessOf(() => createStores(driver))));
+  expect(promise).toBeDefined();
 });

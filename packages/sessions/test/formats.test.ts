@@ -3,12 +3,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
-import { compact } from "./listed.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };
 const key = { ...ada, sessionId: "s" };
-const directory = threads.directoryOfApp("app");
 
 let stores: StoreFactory;
 let session: Session;
@@ -16,9 +14,7 @@ beforeEach(async () => {
   stores = createMemoryStores();
   const sessions = new SessionService({ stores });
   session = await sessions.createSession({ ...key, state: { "app:a": 1, "user:u": 1, own: 1 } });
-  for (let n = 0; n < 128; n++) await sessions.createSession(ada);
-  await sessions.flush();
-  await compact(stores, directory);
+  await sessions.createSession(ada);
 });
 
 const service = () => new SessionService({ stores });
@@ -30,7 +26,6 @@ const calls = {
   append: () => service().appendEvent({ session, event: event() }),
   "append for the app": () => service().appendEvent({ session, event: setting({ "app:a": 2 }) }),
   "append for the user": () => service().appendEvent({ session, event: setting({ "user:u": 2 }) }),
-  delete: () => service().deleteSession(key),
   "state of the app": () => service().getAppState(app),
   "state of the user": () => service().getUserState(ada),
 };
@@ -40,7 +35,7 @@ type Call = keyof typeof calls;
 const formats: Record<string, { threadId: string; met: readonly Call[] }> = {
   session: {
     threadId: threads.session("app", "ada", "s"),
-    met: ["get", "getOrCreate", "create", "append", "delete"],
+    met: ["get", "getOrCreate", "create", "append"],
   },
   "state of an app": {
     threadId: threads.app("app"),
@@ -48,9 +43,8 @@ const formats: Record<string, { threadId: string; met: readonly Call[] }> = {
   },
   "state of a user": {
     threadId: threads.user("app", "ada"),
-    met: ["get", "getOrCreate", "create", "list", "append for the user", "state of the user"],
+    met: ["get", "getOrCreate", "create", "append for the user", "state of the user"],
   },
-  directory: { threadId: directory, met: ["list"] },
 };
 const cases = Object.entries(formats).flatMap(([name, { threadId, met }]) =>
   met.map((call) => ({ name, threadId, call })),
@@ -60,10 +54,7 @@ describe.each([
   { written: "by a newer version", code: "UNSUPPORTED", said: /version 2.*reads up to 1.*upgrade/ },
   { written: "by something else", code: "CORRUPT", said: /not a Scrollback/ },
 ])("data written $written", ({ code, said }) => {
-  // Damage neither protects a session from deletion, nor hides those of other users.
-  const isRefused = ({ name, call }: (typeof cases)[number]) =>
-    code === "UNSUPPORTED" || !["session: delete", "state of a user: list"].includes(`${name}: ${call}`);
-  test.each(cases.filter(isRefused))(
+  test.each(cases)(
     "$name: $call fails with the reason, and does not change it",
     async ({ threadId, call }) => {
       const store = stores.open(threadId);
@@ -74,17 +65,37 @@ describe.each([
       await expect(calls[call]()).rejects.toMatchObject({ code, message: expect.stringMatching(said) });
       const { entries, metadata: after } = await store.read();
       expect(after).toEqual(before.metadata);
-      if (threadId !== directory) expect(entries).toEqual(before.entries);
+      expect(entries).toEqual(before.entries);
     },
   );
-});
 
-test("the notes of a directory of a newer version are not compacted", async () => {
-  const store = stores.open(directory);
-  const { metadata } = await store.read();
-  await store.commit({ metadata: { ...Object(metadata), version: 2 } });
-  for (let n = 0; n < 128; n++) await service().createSession(ada);
-  const before = await store.read();
-  await expect(compact(stores, directory)).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  expect(await store.read()).toEqual(before);
+  test("a session neither hides others nor protects itself or its user from deletion", async () => {
+    const foreign = { version: 2, own: "secret" };
+    const store = stores.open(threads.session("app", "ada", "s"));
+    const write = async () => await store.commit({ metadata: code === "UNSUPPORTED" ? foreign : { own: 1 } });
+    await write();
+    for (const request of [app, ada]) {
+      const { sessions, unreadable } = await service().listSessions(request);
+      expect(sessions).toHaveLength(1);
+      expect(unreadable).toEqual([key]);
+    }
+    await service().deleteSession(key);
+    expect(await service().listSessions(app)).not.toHaveProperty("unreadable");
+    await service().createSession(key);
+    await write();
+    await service().deleteUser(ada);
+    expect(await service().listSessions(app)).toEqual({ sessions: [] });
+    expect((await service().createSession(key)).state).toEqual({ "app:a": 1 });
+  });
+
+  test("the state of a user does not hide the sessions of other users", async () => {
+    await service().createSession({ ...app, userId: "bob", sessionId: "b" });
+    await stores.open(threads.user("app", "ada")).commit({
+      metadata: code === "UNSUPPORTED" ? { version: 2 } : { own: 1 },
+    });
+    const { sessions, unreadable } = await service().listSessions(app);
+    expect(sessions.map(({ id }) => id)).toEqual(["b"]);
+    expect(unreadable).toHaveLength(2);
+    await expect(service().listSessions(ada)).rejects.toMatchObject({ code });
+  });
 });

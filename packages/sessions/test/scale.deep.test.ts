@@ -13,13 +13,12 @@ const SESSIONS = 20_000;
 const OF_ONE_USER = 2_000;
 const EVENTS = 50_000;
 /**
- * A page needs three sequential rounds of requests; the reads that it is compared with need one round. Medians of one run on a
+ * A page needs two sequential rounds of requests; the reads that it is compared with need one round. Medians of one run on a
  * busy machine vary. A cost that grew with the number of sessions would be hundreds of times as high.
- * In memory a read costs almost nothing, so the comparison is between decoding a page's index and decoding 20 heads.
  */
 const margins: Record<string, number> = { memory: 8, SQLite: 5, Redis: 5 };
 /**
- * A first page also decodes up to about 200 unsorted notes, which matters if a read costs almost nothing. Decoding all 20,000
+ * In memory a read costs almost nothing, so the comparison is between decoding 20 entries and decoding 20 heads. Decoding all 20,000
  * entries would cost a hundred times as much.
  */
 const pageMargins: Record<string, number> = { memory: 40, SQLite: 15, Redis: 5 };

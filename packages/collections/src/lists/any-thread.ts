@@ -113,10 +113,16 @@ export async function missingEntries(
   call: { signal?: AbortSignal } = {},
 ): Promise<string[]> {
   const missing = Object.entries(places).map(async ([index, id]) => {
-    const entries = await stores.index(index).entriesOf(key, call);
+    const entries = await stores.index(index).entriesOf(key, call).catch(ifLost);
     return entries.some((entry) => entry.id === id && entry.version !== SEALED) ? [] : [index];
   });
   return (await Promise.all(missing)).flat();
+}
+
+/** A server that has lost a part of an index says so once, and then has none of its entries. */
+function ifLost(error: unknown): [] {
+  if (!StoreError.is(error, "CORRUPT")) throw error;
+  return [];
 }
 
 /**

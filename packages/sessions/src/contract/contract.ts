@@ -11,6 +11,7 @@ export type ContractService = Pick<
   | "updateSession"
   | "deleteSession"
   | "deleteUser"
+  | "flush"
   | "getUserState"
   | "getAppState"
 >;

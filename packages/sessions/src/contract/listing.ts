@@ -1,3 +1,4 @@
+import { setImmediate as otherEvents } from "node:timers/promises";
 import { expect } from "vitest";
 import type { ListSessionsRequest } from "../session.ts";
 import type { ContractService, ContractTest } from "./contract.ts";
@@ -14,6 +15,8 @@ async function make(
     const session = await sessions.createSession({ appName, userId, sessionId });
     await sessions.appendEvent({ session, event: event({ timestamp }) });
   }
+  // Other services see the order within a second otherwise.
+  await sessions.flush();
 }
 
 /** The ids of all pages. */
@@ -30,18 +33,19 @@ async function pages(sessions: ContractService, request: ListSessionsRequest): P
 
 export const listing: readonly ContractTest[] = [
   {
-    title: "list: newest update first, or last with order asc; ties by id; also from another service",
+    title: "list: oldest update first, ties by id, or exactly the reverse; also from another service",
     async run({ sessions, connect, appName, userId }) {
       await make(sessions, appName, userId, { b: 30, d: 10, a: 30, c: 40.5, e: 30 });
       for (const service of [sessions, connect()]) {
-        expect(await pages(service, { appName, userId })).toEqual([["c", "a", "b", "e", "d"]]);
-        expect(await pages(service, { appName, userId, order: "desc" })).toEqual([["c", "a", "b", "e", "d"]]);
+        expect(await pages(service, { appName, userId })).toEqual([["c", "e", "b", "a", "d"]]);
+        expect(await pages(service, { appName, userId, order: "desc" })).toEqual([["c", "e", "b", "a", "d"]]);
         expect(await pages(service, { appName, userId, order: "asc" })).toEqual([["d", "a", "b", "e", "c"]]);
       }
     },
   },
   {
-    title: "list: an update moves a session, in both directions, as soon as it is appended",
+    title:
+      "list: an update moves a session, in both directions: at once in its own service, after a flush in all",
     async run({ sessions, connect, appName, userId }) {
       await make(sessions, appName, userId, { a: 1, b: 2, c: 3 });
       const session = await sessions.getSession({ appName, userId, sessionId: "a" });
@@ -51,6 +55,8 @@ export const listing: readonly ContractTest[] = [
         [0, ["c", "b", "a"]],
       ] as const) {
         if (session) await sessions.appendEvent({ session, event: event({ timestamp }) });
+        expect(await pages(sessions, { appName })).toEqual([order]);
+        await sessions.flush();
         expect(await pages(connect(), { appName })).toEqual([order]);
         expect(await pages(connect(), { appName, userId })).toEqual([order]);
       }
@@ -62,8 +68,10 @@ export const listing: readonly ContractTest[] = [
       const times = Object.fromEntries(
         Array.from({ length: 45 }, (_, n) => [`s${String(n).padStart(2, "0")}`, 1_000 - (n >> 1)]),
       );
+      const ofPair = (n: number) => `s${String(n ^ 1).padStart(2, "0")}`;
       await make(sessions, appName, userId, times);
-      const ids = Object.keys(times);
+      // The sessions of a pair have the same time.
+      const ids = [...Array.from({ length: 44 }, (_, n) => ofPair(n)), "s44"];
       const sizes = async (limit?: number) =>
         (await pages(sessions, { appName, userId, limit })).map(({ length }) => length);
       expect(await sizes()).toEqual([20, 20, 5]);
@@ -72,8 +80,7 @@ export const listing: readonly ContractTest[] = [
       for (const limit of [1, 7, 44, 100]) {
         expect((await pages(connect(), { appName, limit })).flat()).toEqual(ids);
         const oldestFirst = (await pages(connect(), { appName, limit, order: "asc" })).flat();
-        expect(oldestFirst).toHaveLength(45);
-        expect(new Set(oldestFirst)).toEqual(new Set(ids));
+        expect(oldestFirst).toEqual(ids.toReversed());
       }
       const first = await sessions.listSessions({ appName, limit: 10 });
       const again = async (service: ContractService) =>
@@ -84,6 +91,7 @@ export const listing: readonly ContractTest[] = [
       const top = await sessions.getSession({ appName, userId, sessionId: "s00" });
       if (top) await sessions.appendEvent({ session: top, event: event({ timestamp: 8_888 }) });
       await sessions.deleteSession({ appName, userId, sessionId: "s09" });
+      await sessions.flush();
       expect(await again(sessions)).toEqual(ids.slice(10, 20));
       expect(await again(connect())).toEqual(ids.slice(10, 20));
     },
@@ -169,6 +177,57 @@ export const listing: readonly ContractTest[] = [
       const again = await sessions.createSession({ ...of("ada"), sessionId: "s1", state: { "user:v": 2 } });
       expect(again.state).toEqual({ "app:a": 1, "user:v": 2 });
       expect((await other.listSessions(of("ada"))).sessions.map(({ id }) => id)).toEqual(["s1"]);
+    },
+  },
+  {
+    title: "delete: a user is deleted also after several services created one session at the same moment",
+    async run({ sessions, connect, appName, userId }) {
+      for (let round = 0; round < 3; round++) {
+        const key = { appName, userId, sessionId: `s${round}` };
+        await Promise.allSettled([1, 2, 3].map(() => connect().createSession(key)));
+      }
+      expect((await sessions.listSessions({ appName, userId })).sessions).toHaveLength(3);
+      await sessions.deleteUser({ appName, userId });
+      for (const service of [sessions, connect()]) {
+        expect(await service.listSessions({ appName })).toEqual({ sessions: [] });
+        expect(await service.listSessions({ appName, userId })).toEqual({ sessions: [] });
+      }
+    },
+  },
+  {
+    title: "delete: a user is deleted beside a service that appends and creates without a pause",
+    async run({ sessions, connect, appName, userId }) {
+      const key = { appName, userId, sessionId: "busy" };
+      const busy = connect();
+      let isOver = false;
+      const append = async () => {
+        for (let session = await busy.getOrCreateSession(key); !isOver; ) {
+          await otherEvents();
+          const appended = busy.appendEvent({ session, event: setting({ "app:n": 1 }) });
+          // It was deleted.
+          await appended.catch(async () => {
+            session = await busy.getOrCreateSession(key);
+          });
+        }
+      };
+      const create = async () => {
+        while (!isOver) {
+          await otherEvents();
+          await busy.createSession({ appName, userId });
+        }
+      };
+      const old = await Promise.all(
+        ["a", "b"].map((sessionId) => sessions.createSession({ ...key, sessionId })),
+      );
+      const before = await busy.getOrCreateSession({ ...key, state: { isOld: true } });
+      const writing = Promise.all([append(), append(), create()]);
+      await sessions.deleteUser({ appName, userId });
+      isOver = true;
+      await writing;
+      for (const { id } of old)
+        expect(await sessions.getSession({ appName, userId, sessionId: id })).toBeUndefined();
+      expect(before.state).toEqual({ isOld: true });
+      expect((await sessions.getSession(key))?.state).not.toHaveProperty("isOld");
     },
   },
   {

@@ -52,6 +52,7 @@ export const updating: readonly ContractTest[] = [
       const other = await sessions.createSession({ appName, userId, sessionId: "t" });
       await sessions.appendEvent({ session: other, event: event({ timestamp: 2 }) });
       await connect().updateSession({ ...key, title: "Rome", state: { own: 1, "app:a": 1 } });
+      await sessions.flush();
       const { sessions: listed } = await connect().listSessions({ appName });
       expect(listed.map(({ id }) => id)).toEqual(["t", "s"]);
       await sessions.appendEvent({ session, event: event({ id: "next" }) });

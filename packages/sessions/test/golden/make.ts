@@ -7,9 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MessageStore } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { Directories } from "../../src/directories.ts";
 import { SessionService } from "../../src/index.ts";
-import { threads } from "../../src/threads.ts";
 import { app, events, factsOf, rome } from "./scene.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "scrollback-golden-"));
@@ -18,7 +16,6 @@ const stores = createSqliteStores({ url: `sqlite:${path}` });
 let made = 1_700_000_000;
 const sessions = new SessionService({ stores, now: () => made++ });
 
-// Enough sessions for a leaf that replaced another one, and notes that are not sorted in.
 await sessions.createSession({
   ...rome,
   title: "Rome",
@@ -30,16 +27,11 @@ const many = Array.from({ length: 140 }, (_, n) => ({
   sessionId: `s${n}`,
 }));
 for (const key of many.slice(0, 130)) await sessions.createSession(key);
-await sessions.flush();
-await new Directories(stores).compact(threads.directoryOfApp(app.appName));
 for (const key of many.slice(0, 130)) {
   const session = await sessions.getSession(key);
   const event = { id: "1", author: "user", timestamp: made++, content: "Hi" };
   if (session) await sessions.appendEvent({ session, event });
-  // Each flush writes one note.
-  await sessions.flush();
 }
-await new Directories(stores).compact(threads.directoryOfApp(app.appName));
 for (const key of many.slice(130)) await sessions.createSession(key);
 for (const key of many.slice(0, 5)) await sessions.deleteSession(key);
 for (const event of events.slice(0, 3)) {
@@ -61,9 +53,9 @@ function dead(store: MessageStore): MessageStore {
 }
 for (const event of events.slice(3)) {
   const session = await sessions.getSession(rome);
-  await new SessionService({ stores: dying })
-    .appendEvent({ session: session as never, event })
-    .catch(() => {});
+  const service = new SessionService({ stores: dying });
+  await service.appendEvent({ session: session as never, event }).catch(() => {});
+  await service.flush();
 }
 await sessions.flush();
 const copy = join(directory, "copy.db");

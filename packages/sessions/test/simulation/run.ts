@@ -31,7 +31,7 @@ interface Process {
 class SessionScenario implements Scenario {
   readonly #world: World;
   readonly #model: SessionModel;
-  /** The session ids of the run: either few, which are often deleted, or enough for directories with leaves. */
+  /** The session ids of the run: either few, which are often deleted, or many. */
   readonly #ids: readonly string[];
   readonly #deletions: number;
   readonly #processes = new Map<SimulatedClient, Process>();

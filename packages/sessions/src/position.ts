@@ -1,6 +1,0 @@
-/** The position of a session in a directory. */
-export interface Position {
-  readonly time: number;
-  readonly sessionId: string;
-  readonly userId: string;
-}
