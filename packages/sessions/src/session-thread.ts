@@ -79,7 +79,7 @@ export async function readSession(
   return {
     revision: page.revision,
     head,
-events: page.entries.map((entry) => eventOf(threadId, entry)),
+    events: page.entries.map((entry) => eventOf(threadId, entry)),
     ...(page.expiresAt !== undefined && { expiresAt: page.expiresAt }),
   };
 }

@@ -2,13 +2,15 @@ import {
   createMemoryStores,
   createStores,
   MemoryDriver,
+  MemoryIndex,
   StoreError,
   type StoreFactory,
   systemClock,
 } from "@scrollback/store-core";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { systemSessionClock } from "../src/clock.ts";
 import { event } from "../src/contract/values.ts";
 import { type ListSessionsRequest, SessionService } from "../src/index.ts";
@@ -213,35 +215,47 @@ test("rebuildLists lists all sessions of an app again after the indexes were los
   expect((await other.listSessions({ appName: "other" })).sessions).toEqual([]);
 });
 
-test("rebuildLists also mends indexes that have lost a part of their entries", async () => {
-  const driver = new MemoryDriver();
-  await filled(createStores(driver), 3);
-  const { index } = driver;
-  const damaged = new Set(["sessions:of-app:app", "sessions:of-user:app:ada"]);
-  // As on Redis: the first request that meets the damage empties the index.
-  const check = async (name: string) => {
-    if (!damaged.delete(name)) return;
-    const request = {
-      index: name,
-      direction: "up",
-      limit: 100,
-      after: undefined,
-      signal: undefined,
-    } as const;
-    for (const { key, id } of (await index.listEntries(request)).entries)
-      await index.removeEntry({ index: name, key, id, signal: undefined });
-    throw new StoreError("CORRUPT", "a part is lost");
-  };
-  const { updateEntry } = index;
-  index.updateEntry = async (put) => {
-    await check(put.index);
-    return await updateEntry.call(index, put);
-  };
-  const sessions = new SessionService({ stores: createStores(driver) });
-  await sessions.rebuildLists(app);
-  expect(damaged.size).toBe(0);
-  for (const request of [{}, { userId: "ada" }])
-    expect(await idsOf(sessions, request)).toEqual(["s2", "s1", "s0"]);
+describe("an index that has lost a part of its entries, as Redis does if it evicts, is mended by", () => {
+  /** The first request that meets the damage of an index fails, and empties it. */
+  class DamagedDriver extends MemoryDriver {
+    readonly damaged = new Set<string>();
+    readonly #inner = new MemoryIndex(systemClock);
+    override readonly index = wrappedIndex(this.#inner, async (_verb, run, request) => {
+      const name = "index" in request ? request.index : "";
+      if (!this.damaged.delete(name)) return await run();
+      const all = { index: name, direction: "up", limit: 100, after: undefined, signal: undefined } as const;
+      for (const { key, id } of (await this.#inner.listEntries(all)).entries)
+        await this.#inner.removeEntry({ index: name, key, id });
+      throw new StoreError("CORRUPT", "a part is lost");
+    });
+  }
+
+  test.each<[string, (sessions: SessionService) => Promise<unknown>]>([
+    ["rebuildLists", (sessions) => sessions.rebuildLists(app)],
+    [
+      "a list, which fails",
+      (sessions) => expect(sessions.listSessions(app)).rejects.toMatchObject({ code: "CORRUPT" }),
+    ],
+    [
+      "a read of each session",
+      async (sessions) => {
+        for (const sessionId of ["s0", "s1", "s2"]) {
+          await sessions.getSession({ ...ada, sessionId });
+          await sessions.flush();
+        }
+      },
+    ],
+  ])("%s", async (_call, call) => {
+    const driver = new DamagedDriver();
+    await filled(createStores(driver), 3);
+    driver.damaged.add("sessions:of-app:app").add("sessions:of-user:app:ada");
+    const sessions = new SessionService({ stores: createStores(driver) });
+    await call(sessions);
+    await sessions.flush();
+    expect(driver.damaged.size).toBe(0);
+    for (const request of [{}, { userId: "ada" }])
+      expect(await idsOf(sessions, request)).toEqual(["s2", "s1", "s0"]);
+  });
 });
 
 test("an entry without a session is not shown, and goes with the session that expires", async () => {
