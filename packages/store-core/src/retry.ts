@@ -11,7 +11,11 @@ const LONGEST_PAUSE_MS = 1_000;
  *
  * @throws StoreError `ABORTED` as soon as the signal is aborted.
  */
-export async function pause(attempt: number, signal?: AbortSignal, clock = systemClock): Promise<void> {
+export async function pause(
+  attempt: number,
+  signal?: AbortSignal,
+  clock: Pick<Clock, "sleep"> = systemClock,
+): Promise<void> {
   const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
   await untilAborted(() => clock.sleep(ms, signal), signal);
 }
@@ -23,6 +27,8 @@ export interface ConflictRetries {
   attempts?: number;
   /** The number of attempts after which pauses stop growing. Default: they grow up to 1 second. */
   longestPause?: number;
+  /** The clock of the pauses, for tests. Default: that of the process. */
+  clock?: Pick<Clock, "sleep"> | undefined;
 }
 
 /**
@@ -37,7 +43,7 @@ export interface ConflictRetries {
  */
 export async function retryOnConflict<T>(
   attempt: () => Promise<T>,
-  { signal, attempts = 100, longestPause = Number.POSITIVE_INFINITY }: ConflictRetries = {},
+  { signal, attempts = 100, longestPause = Number.POSITIVE_INFINITY, clock }: ConflictRetries = {},
 ): Promise<T> {
   for (let made = 1; ; made++) {
     try {
@@ -45,7 +51,7 @@ export async function retryOnConflict<T>(
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || made >= attempts) throw error;
     }
-    await pause(Math.min(made - 1, longestPause), signal);
+    await pause(Math.min(made - 1, longestPause), signal, clock);
   }
 }
 

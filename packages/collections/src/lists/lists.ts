@@ -1,5 +1,11 @@
-import { setImmediate as otherEvents } from "node:timers/promises";
-import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  type Clock,
+  type IndexEntry,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+  systemClock,
+} from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {
@@ -20,10 +26,14 @@ const MAX_REQUEST = 100;
 const MAX_PASSED = 500;
 const DELETED_AT_ONCE = 8;
 
+/** The clocks and timers of lists. */
+export type ListsClock = Pick<DirectoryClock, "wall" | "timer"> & Partial<Pick<Clock, "sleep">>;
+
 /** Options of {@link Lists}. */
 export interface ListsOptions {
   readonly stores: StoreFactory;
-  readonly clock: Pick<DirectoryClock, "wall" | "timer">;
+  /** `sleep`: the pauses after conflicts. Default: those of the process. */
+  readonly clock: ListsClock;
   /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -75,7 +85,8 @@ export interface ListPage<T, S extends Snapshot<T>> {
  */
 export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly #stores: StoreFactory;
-  readonly #clock: Pick<DirectoryClock, "wall" | "timer">;
+  readonly #clock: ListsClock;
+  readonly #pauses: Pick<Clock, "sleep">;
   readonly #entries: Entries<T>;
   readonly #telling: Telling<T, S>;
 
@@ -84,8 +95,10 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     stores.index("any");
     this.#stores = stores;
     this.#clock = clock;
+    const { sleep = systemClock.sleep } = clock;
+    this.#pauses = { sleep };
     this.#entries = new Entries({ stores, wall: clock.wall });
-    this.#telling = new Telling(this.#entries, clock, onError);
+    this.#telling = new Telling(this.#entries, { timer: clock.timer, sleep }, onError);
   }
 
   /**
@@ -170,7 +183,10 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
 
   /** Deletes a thread, readable or not, and its entries. See {@link removeThread}. */
   async remove(member: Member<T, S>, options: RemoveOptions<S> = {}): Promise<S | undefined> {
-    const removed = await removeThread(this.#stores, this.#entries, member, options);
+    const removed = await removeThread(this.#stores, this.#entries, member, {
+      clock: this.#pauses,
+      ...options,
+    });
     if (!options.isMeant || removed) this.#telling.forget(member);
     return removed;
   }
@@ -197,7 +213,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
           failures.push(error);
         }
         // A store in this process, such as SQLite, never waits for I/O. Without this pause no other event would be processed.
-        await otherEvents();
+        await this.#pauses.sleep(0);
       }
     };
     await Promise.all(Array.from({ length: DELETED_AT_ONCE }, removeNext));

@@ -1,4 +1,4 @@
-import { pause, StoreError } from "@scrollback/store-core";
+import { type Clock, pause, StoreError } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import type { Entries } from "./entries.ts";
 import type { Listed, Member, Snapshot } from "./listed.ts";
@@ -19,14 +19,18 @@ interface Waiting<T, S extends Snapshot<T>> {
 /** Brings the entries of threads to what their heads say. */
 export class Telling<T, S extends Snapshot<T>> {
   readonly #entries: Entries<T>;
-  readonly #clock: Pick<DirectoryClock, "timer">;
+  readonly #clock: Pick<DirectoryClock, "timer"> & Pick<Clock, "sleep">;
   readonly #onError: (error: unknown) => void;
   readonly #waiting = new Map<string, Waiting<T, S>>();
   readonly #seen = new Set<string>();
   #timer: (() => void) | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(entries: Entries<T>, clock: Pick<DirectoryClock, "timer">, onError: (error: unknown) => void) {
+  constructor(
+    entries: Entries<T>,
+    clock: Pick<DirectoryClock, "timer"> & Pick<Clock, "sleep">,
+    onError: (error: unknown) => void,
+  ) {
     this.#entries = entries;
     this.#clock = clock;
     this.#onError = onError;
@@ -107,7 +111,7 @@ export class Telling<T, S extends Snapshot<T>> {
       if (read === "unreadable" || !read.listed) return;
       const isSame = gone.every((index) => read.listed.in[index] === snapshot.listed.in[index]);
       snapshot = (isSame && (await this.#adopt(member, read, gone, attempt > 0))) || read;
-      if (attempt > 0) await pause(Math.min(attempt, 4));
+      if (attempt > 0) await pause(Math.min(attempt, 4), undefined, this.#clock);
     }
     throw new StoreError(
       "CONFLICT",
