@@ -5,6 +5,7 @@ import {
   FIRST_ROW,
   type Head,
   type LogRow,
+  MemoryIndex,
   type RecordLog,
   type RecordLogCapabilities,
   type StreamPage,
@@ -17,6 +18,7 @@ import type { Counters } from "./faults.ts";
 import { ConnectionLost, MINUTE, type Network, SECOND } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { RowOrigin, StoredRow } from "./simulated-call.ts";
+import { indexFor } from "./simulated-index.ts";
 import { StoredRows } from "./stored-rows.ts";
 
 export interface BackendOptions {
@@ -57,6 +59,7 @@ export class SimulatedBackend {
   readonly #counters: Counters;
   readonly #options: BackendOptions;
   readonly #capabilities: RecordLogCapabilities;
+  readonly #index: MemoryIndex;
 
   constructor(
     scheduler: Scheduler,
@@ -70,6 +73,7 @@ export class SimulatedBackend {
     this.#random = random;
     this.#counters = counters;
     this.#options = options;
+    this.#index = new MemoryIndex({ wall: () => scheduler.now + options.skew });
     this.#capabilities = Object.freeze({
       backend: "simulated-log",
       sharing: "network",
@@ -87,6 +91,7 @@ export class SimulatedBackend {
   logFor(client: SimulatedClient): RecordLog {
     return {
       capabilities: this.#capabilities,
+      index: indexFor({ network: this.#network, scheduler: this.#scheduler }, this.#index, client),
       insert: client.untilCrash((stream: string, row: LogRow) => this.#insert(client, stream, row)),
       read: client.untilCrash((stream: string, below: number, limit: number, heads: boolean) =>
         this.#read(client, stream, below, limit, heads),

@@ -30,6 +30,8 @@ export interface SimulatedRequest {
   readonly isWrite: boolean;
   /** Whether it inserts or amends a root: it then takes effect within the time that the log assumes. */
   readonly isOfRoots?: boolean;
+  /** Whether no client repeats it: it never takes effect twice. */
+  readonly isOnce?: boolean;
   /** The row in the trace. */
   readonly number: number;
   readonly words: () => string;
@@ -139,7 +141,7 @@ export class Network {
         happens(arrives + this.#random.next() * 2 * MINUTE, nothing);
         return fails(leaves + this.#random.next() * 8 * SECOND);
       }
-      if (this.strikes("doubled requests", 0.01 * factor)) {
+      if (!request.isOnce && this.strikes("doubled requests", 0.01 * factor)) {
         isDisturbed();
         happens(arrives, nothing);
         return happens(
