@@ -63,7 +63,7 @@ interface Sight extends Interval {
  *   acknowledged before it was begun
  * - the session's own state is its initial state with the deltas of its events; each key of an app's, a user's or a
  *   session's state has the value of the newest write; a write of unknown outcome counts completely or not at all
- * - a created session is listed until it is deleted; a deleted session is not listed
+ * - a session whose creation returned is listed until it is deleted; a deleted session is not listed
  */
 export class SessionModel {
   readonly #incarnations = new Map<string, Incarnation>();
@@ -125,7 +125,8 @@ export class SessionModel {
     const { start, end } = interval;
     for (const { creation } of this.#incarnations.values()) {
       const { key, origin } = creation;
-      if (!covers(key) || knownAt(creation) >= start || this.#mayBeDeleted(creation, end)) continue;
+      // One whose process died within the creation is listed for a day, and again when it is read or written.
+      if (!covers(key) || creation.end >= start || this.#mayBeDeleted(creation, end)) continue;
       if (sessions.get(key)?.state.origin !== origin)
         fail("listed", `${key} of ${origin} was created and is not in a list`);
     }
