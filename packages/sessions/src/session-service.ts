@@ -153,7 +153,8 @@ export class SessionService implements AsyncDisposable {
    * Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. A session that is
    * damaged, or of a newer format, is in `unreadable` instead, and so are, in a list of an app, the sessions of a user whose state is.
    *
-   * @throws StoreError `CORRUPT` if the state of the app, or of the user of the list, is damaged.
+   * @throws StoreError `CORRUPT` if the state of the app, or of the user of the list, is damaged, and if the backend has lost a part of
+   *   the list, which is then rebuilt in the background.
    */
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     checkRequest("listSessions", request);
