@@ -4,7 +4,7 @@ import {
   Lists,
   type Member,
   Records,
-  systemDirectoryClock,
+  systemListClock,
 } from "@scrollback/collections";
 import {
   type ChatMessage,
@@ -96,7 +96,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       );
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#threads = new Records({ stores, prefix: TRANSCRIPTS });
-    this.#lists = new Lists({ stores: this.#stores, clock: systemDirectoryClock, onError });
+    this.#lists = new Lists({ stores: this.#stores, clock: systemListClock, onError });
     this.#onError = onError;
     this.#fold = foldSessionSummary;
     if (foldSessionSummary)

@@ -2,13 +2,10 @@ import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
 import { entry } from "./store-tests.ts";
 import { namesIn, watchedDriver } from "./watched.ts";
-
-withoutChance();
 
 const key = { projectKey: "p", sessionId: "s" };
 

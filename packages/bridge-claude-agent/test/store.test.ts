@@ -2,12 +2,9 @@ import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scr
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { declareStoreTests, entry } from "./store-tests.ts";
 import { watchedDriver } from "./watched.ts";
-
-withoutChance();
 
 const memoryDriver = new MemoryDriver();
 declareStoreTests("memory", async () => createStores(memoryDriver));

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
-import { Lists, type Names, nameOf, Records, systemDirectoryClock } from "@scrollback/collections";
+import { Lists, type Names, nameOf, Records, systemListClock } from "@scrollback/collections";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import {
   createRecord,
@@ -43,7 +43,7 @@ export class ItemTable {
     this.#prefix = nameOf(prefix);
     this.#items = new Records({ stores, prefix: `${this.#prefix}:item` });
     this.#namespaces = new Records({ stores, prefix: `${this.#prefix}:namespace` });
-    const options = { stores, clock: systemDirectoryClock, onError: () => undefined };
+    const options = { stores, clock: systemListClock, onError: () => undefined };
     this.#itemLists = new Lists(options);
     this.#namespaceList = new Lists(options);
   }

@@ -7,7 +7,7 @@ import {
   type Missing,
   parseMetadata,
   type Snapshot,
-  systemDirectoryClock,
+  systemListClock,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
@@ -60,7 +60,7 @@ export class ThreadRegistry {
   constructor(stores: StoreFactory, names: ThreadNames) {
     this.#stores = stores;
     this.#names = names;
-    this.#lists = new Lists({ stores, clock: systemDirectoryClock, onError: () => undefined });
+    this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
   }
 
   /** Registers a namespace of a thread, for the log of its checkpoints. */

@@ -2,11 +2,8 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues } from "./checkpoints.ts";
-
-withoutChance();
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);

@@ -2,12 +2,9 @@ import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackStore } from "../src/store.ts";
 import { threadIds } from "./checkpoints.ts";
 import { shown } from "./shown.ts";
-
-withoutChance();
 
 test("an update is a read and a commit; a creation also writes its entry; a search reads the items it tests", async () => {
   const watched = new WatchedDriver(new MemoryDriver());

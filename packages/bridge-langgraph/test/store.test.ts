@@ -4,13 +4,10 @@ import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/stor
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { ScrollbackStore } from "../src/store.ts";
 import { threadIds } from "./checkpoints.ts";
 import { shown } from "./shown.ts";
-
-withoutChance();
 
 const namespace = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 });
 const key = fc.constantFrom("k", "l", "a:b", "a", "__proto__", "é/*");

@@ -1,4 +1,4 @@
-import { Lists, type Member, Records, systemDirectoryClock } from "@scrollback/collections";
+import { Lists, type Member, Records, systemListClock } from "@scrollback/collections";
 import {
   type Check,
   chatMessageTraits,
@@ -75,7 +75,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     this.#rejectsStale = staleWriter === "reject";
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#threads = new Records({ stores, prefix: VALUES });
-    this.#lists = new Lists({ stores: this.#stores, clock: systemDirectoryClock, onError });
+    this.#lists = new Lists({ stores: this.#stores, clock: systemListClock, onError });
     this.#onError = onError;
   }
 

@@ -7,13 +7,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
 import { declareStorageTests } from "./storage-tests.ts";
-
-withoutChance();
 
 const memoryDriver = new MemoryDriver();
 declareStorageTests("memory", async () => createStores(memoryDriver));

@@ -1,4 +1,4 @@
-import { Lists, systemDirectoryClock } from "@scrollback/collections";
+import { Lists, systemListClock } from "@scrollback/collections";
 import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-core";
 import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
@@ -70,7 +70,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     const stores = options.stores.withTraits(chatMessageTraits);
     const lists = new Lists<StoredSummary, ListedChat>({
       stores,
-      clock: systemDirectoryClock,
+      clock: systemListClock,
       onError: (error) => onError(error, "list"),
     });
     this.#background = new Background((error) => onError(error, "list"));

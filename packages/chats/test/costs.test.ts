@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStores, createStores } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
-import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 import { CountingDriver } from "./counting-driver.ts";
@@ -22,8 +21,6 @@ function setUp() {
 }
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
-
-withoutChance();
 
 describe("requests", () => {
   test("create: a read, its entry, a commit, and the entry again", async () => {

@@ -1,28 +1,16 @@
-import { unrefTimer } from "@scrollback/store-core";
+import { type Clock, systemClock } from "@scrollback/store-core";
 
-/** The clocks, timers and random numbers that directories use. Tests and simulations supply their own. */
-export interface DirectoryClock {
-  /** Milliseconds since 1970. */
-  wall(): number;
-  /** Milliseconds that never go back. */
-  monotonic(): number;
-  /**
-   * Calls `run` once, `ms` milliseconds from now. Keeps the process alive until then, except with `unref`. Returns a function
-   * that cancels it.
-   */
-  timer(ms: number, run: () => void, options?: { readonly unref: boolean }): () => void;
-  /** A random number from 0, below 1. */
-  random(): number;
+/** The clock and timers of lists. Tests and simulations supply their own. */
+export interface ListClock extends Pick<Clock, "wall" | "sleep"> {
+  /** Calls `run` once, `ms` milliseconds from now, and keeps the process alive until then. Returns a function that cancels it. */
+  timer(ms: number, run: () => void): () => void;
 }
 
-/** The clocks and timers of this process. */
-export const systemDirectoryClock: DirectoryClock = Object.freeze({
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-  timer(ms: number, run: () => void, { unref }: { readonly unref: boolean } = { unref: false }) {
+/** The clock and timers of this process. */
+export const systemListClock: ListClock = Object.freeze({
+  ...systemClock,
+  timer(ms: number, run: () => void) {
     const timer = setTimeout(run, ms);
-    if (unref) unrefTimer(timer);
     return () => clearTimeout(timer);
   },
-  random: () => Math.random(),
 });

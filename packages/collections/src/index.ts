@@ -1,28 +1,4 @@
-export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
-export type { DirectoryLayout } from "./directory/directory-kind.ts";
-export { MarkedDirectories } from "./directory/marked-directories.ts";
-export type { Mark, MarkedEntry, MarkedNote } from "./directory/marked-notes.ts";
-export type {
-  MarkedDirectoriesOptions,
-  MarkedPage,
-  MarkedPageRequest,
-  MemberNow,
-  MemberOf,
-  PurgedMember,
-  Written,
-} from "./directory/marked-options.ts";
-export type { Direction, Key, Position } from "./directory/position.ts";
-export type { LeafRef, Root, Snapshot as DirectorySnapshot, UnusedLeaf } from "./directory/tree.ts";
-export {
-  type RefuseCreation,
-  type Verified,
-  VerifiedDirectories,
-  type VerifiedDirectoriesOptions,
-  type VerifiedPage,
-  type VerifiedPageRequest,
-  type Verify,
-} from "./directory/verified-directories.ts";
-export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
+export { type ListClock, systemListClock } from "./clock.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
 export { parseMetadata } from "./format.ts";
 export {
@@ -45,4 +21,4 @@ export {
 } from "./lists/lists.ts";
 export { concernsAll, ifReadable, type RemoveOptions } from "./lists/removal.ts";
 export { nameOf } from "./names.ts";
-export { type RecordOf, Records, type RecordsOptions, type RecordWriteOptions } from "./records.ts";
+export { type Key, type RecordOf, Records, type RecordsOptions, type RecordWriteOptions } from "./records.ts";

@@ -15,16 +15,18 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { checkKey, checkStores } from "./directory/checks.ts";
-import type { Key } from "./directory/position.ts";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import type { Listed } from "./lists/listed.ts";
 import { nameOf } from "./names.ts";
 
 const MAX_THREAD_BYTES = 1_024;
+const MAX_KEY_BYTES = 1_024;
 /** The number of characters in one piece of a value that does not fit one message. A piece has at most 12 MiB encoded. */
 const PIECE = 4 * 1_024 ** 2;
+
+/** The key of a record: at least one string, together at most 1,024 bytes. */
+export type Key = readonly string[];
 
 /** Options of {@link Records}. */
 export interface RecordsOptions {
@@ -90,7 +92,7 @@ export class Records<T = unknown> {
   constructor(options: RecordsOptions) {
     checkOptions("Records", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
     const { stores, prefix } = options;
-    checkStores("Records", stores);
+    checkStores(stores);
     const problem = isId(prefix);
     if (problem) invalid(`Records: prefix ${problem}`);
     if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
@@ -192,4 +194,26 @@ function piecesOf(text: string): string[] {
     start = end;
   }
   return pieces;
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for anything but a store factory, and for one with `maxMessages`. */
+function checkStores(stores: { readonly settings?: { readonly maxMessages?: number } } | undefined): void {
+  if (stores === undefined) invalid("Records: stores must be a store factory");
+  if (stores.settings?.maxMessages !== undefined)
+    invalid(
+      "Records: stores must not have maxMessages, which would delete entries; use a factory without it",
+    );
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+function checkKey(method: string, key: unknown): asserts key is Key {
+  if (!Array.isArray(key) || key.length === 0)
+    invalid(`${method}: key must be an array of at least one string`);
+  let bytes = 0;
+  for (const part of key) {
+    const problem = isId(part);
+    if (problem) invalid(`${method}: each part of key ${problem}`);
+    bytes += Buffer.byteLength(part);
+  }
+  if (bytes > MAX_KEY_BYTES) invalid(`${method}: key must be at most ${MAX_KEY_BYTES} bytes of UTF-8`);
 }

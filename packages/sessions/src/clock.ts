@@ -1,13 +1,13 @@
-import { type DirectoryClock, systemDirectoryClock } from "@scrollback/collections";
+import { type ListClock, systemListClock } from "@scrollback/collections";
 import { type Clock, systemClock } from "@scrollback/store-core";
 
 /** The clocks and timers that a service uses. Tests and simulations supply their own. */
-export interface SessionClock extends Clock, Pick<DirectoryClock, "timer"> {}
+export interface SessionClock extends Clock, ListClock {}
 
 /** The clocks and timers of this process. */
 export const systemSessionClock: SessionClock = Object.freeze({
   ...systemClock,
-  timer: systemDirectoryClock.timer,
+  ...systemListClock,
 });
 
 const stampsByClock = new WeakMap<SessionClock, Stamps>();

@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type IndexEntry,
-  type Revision,
-  StoreError,
-  type StoreFactory,
-  systemClock,
-} from "@scrollback/store-core";
-import type { DirectoryClock } from "../clock.ts";
+import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {
   type Draft,
@@ -26,14 +19,10 @@ const MAX_REQUEST = 100;
 const MAX_PASSED = 500;
 const DELETED_AT_ONCE = 8;
 
-/** The clocks and timers of lists. */
-export type ListsClock = Pick<DirectoryClock, "wall" | "timer"> & Partial<Pick<Clock, "sleep">>;
-
 /** Options of {@link Lists}. */
 export interface ListsOptions {
   readonly stores: StoreFactory;
-  /** `sleep`: the pauses after conflicts. Default: those of the process. */
-  readonly clock: ListsClock;
+  readonly clock: ListClock;
   /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -85,8 +74,7 @@ export interface ListPage<T, S extends Snapshot<T>> {
  */
 export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly #stores: StoreFactory;
-  readonly #clock: ListsClock;
-  readonly #pauses: Pick<Clock, "sleep">;
+  readonly #clock: ListClock;
   readonly #entries: Entries<T>;
   readonly #telling: Telling<T, S>;
 
@@ -95,10 +83,8 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     stores.index("any");
     this.#stores = stores;
     this.#clock = clock;
-    const { sleep = systemClock.sleep } = clock;
-    this.#pauses = { sleep };
     this.#entries = new Entries({ stores, wall: clock.wall });
-    this.#telling = new Telling(this.#entries, { timer: clock.timer, sleep }, onError);
+    this.#telling = new Telling(this.#entries, clock, onError);
   }
 
   /**
@@ -184,7 +170,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   /** Deletes a thread, readable or not, and its entries. See {@link removeThread}. */
   async remove(member: Member<T, S>, options: RemoveOptions<S> = {}): Promise<S | undefined> {
     const removed = await removeThread(this.#stores, this.#entries, member, {
-      clock: this.#pauses,
+      clock: this.#clock,
       ...options,
     });
     if (!options.isMeant || removed) this.#telling.forget(member);
@@ -213,7 +199,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
           failures.push(error);
         }
         // A store in this process, such as SQLite, never waits for I/O. Without this pause no other event would be processed.
-        await this.#pauses.sleep(0);
+        await this.#clock.sleep(0);
       }
     };
     await Promise.all(Array.from({ length: DELETED_AT_ONCE }, removeNext));

@@ -1,5 +1,5 @@
-import { type Clock, pause, StoreError } from "@scrollback/store-core";
-import type { DirectoryClock } from "../clock.ts";
+import { pause, StoreError } from "@scrollback/store-core";
+import type { ListClock } from "../clock.ts";
 import type { Entries } from "./entries.ts";
 import type { Listed, Member, Snapshot } from "./listed.ts";
 import { ifReadable } from "./removal.ts";
@@ -19,7 +19,7 @@ interface Waiting<T, S extends Snapshot<T>> {
 /** Brings the entries of threads to what their heads say. */
 export class Telling<T, S extends Snapshot<T>> {
   readonly #entries: Entries<T>;
-  readonly #clock: Pick<DirectoryClock, "timer"> & Pick<Clock, "sleep">;
+  readonly #clock: Pick<ListClock, "timer" | "sleep">;
   readonly #onError: (error: unknown) => void;
   readonly #waiting = new Map<string, Waiting<T, S>>();
   readonly #seen = new Set<string>();
@@ -28,7 +28,7 @@ export class Telling<T, S extends Snapshot<T>> {
 
   constructor(
     entries: Entries<T>,
-    clock: Pick<DirectoryClock, "timer"> & Pick<Clock, "sleep">,
+    clock: Pick<ListClock, "timer" | "sleep">,
     onError: (error: unknown) => void,
   ) {
     this.#entries = entries;
