@@ -1,4 +1,4 @@
-import { StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 import pMap from "p-map";
 import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
@@ -20,6 +20,14 @@ export interface ChangeOptions extends SelectionOptions {
   readonly json?: boolean;
 }
 
+/** A thread that is changed. */
+export interface Head extends Pick<ThreadPage<unknown>, "count" | "metadata"> {
+  readonly threadId: string;
+  readonly revision: Revision;
+  /** The metadata cannot be read. */
+  readonly isDamaged: boolean;
+}
+
 /** A change of threads. */
 export interface ThreadChange {
   readonly label: string;
@@ -28,12 +36,7 @@ export interface ThreadChange {
   readonly question: (threads: string) => string;
   readonly resume: string;
   /** Changes a thread if it is still at this revision. */
-  readonly change: (
-    stores: StoreFactory<unknown>,
-    threadId: string,
-    expectedRevision: string,
-    signal: AbortSignal,
-  ) => Promise<void>;
+  readonly change: (stores: StoreFactory<unknown>, head: Head, signal: AbortSignal) => Promise<void>;
   /**
    * Changes a thread whose revision is unknown: removes a damaged thread, or the remains of an expired one that was named by its id.
    * Absent if the change needs a readable thread.
@@ -123,12 +126,13 @@ async function changeOne(
     await changeUnread?.(stores, threadId, signal);
     return { outcome: done, problems: [`it was damaged: ${problem}`] };
   }
-  if (page.revision === null) return { outcome: "gone meanwhile" };
-  const isSame = page.count === thread.count && page.updatedAt === thread.updatedAt;
+  const { revision, count, metadata, isDamaged } = page;
+  if (revision === null) return { outcome: "gone meanwhile" };
+  const isSame = count === thread.count && page.updatedAt === thread.updatedAt;
   if (!isSame && !isNamed) {
     return { outcome: "left alone", problems: ["it changed meanwhile"], exitCode: exitCodes.conflict };
   }
-  await change(stores, threadId, page.revision, signal);
+  await change(stores, { threadId, revision, count, metadata, isDamaged }, signal);
   return { outcome: done };
 }
 
@@ -137,11 +141,15 @@ async function readHead(
   stores: StoreFactory<unknown>,
   { threadId, unreadable }: WorkItem,
   signal: AbortSignal,
-): Promise<ThreadPage<unknown>> {
+): Promise<ThreadPage<unknown> & Pick<Head, "isDamaged">> {
   // Not read: a damaged id finds no thread, or another one.
   if (unreadable !== undefined) throw new StoreError("CORRUPT", unreadable, { threadId });
-  return await skippingCorruptRecords(
-    () => undefined,
+  let isDamaged = false;
+  const page = await skippingCorruptRecords(
+    () => {
+      isDamaged = true;
+    },
     () => stores.open(threadId).read({ limit: 0, signal }),
   );
+  return { ...page, isDamaged };
 }

@@ -3,6 +3,7 @@ import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { countOf, shownCount } from "./figures.ts";
+import { hasIndex, listIfMissing } from "./listed-threads.ts";
 import { printableId } from "./terminal-text.ts";
 import { digestThread } from "./thread-digest.ts";
 import {
@@ -35,9 +36,19 @@ export async function copyThreads(
 ): Promise<void> {
   const { concurrency, report, label, resume } = options;
   const common = { concurrency, report, readsMessages: true };
-  await workThrough(context, threads, { ...common, label, resume }, (thread, advance) =>
-    copyOne(context, source, target, thread, advance, options),
-  );
+  let listed = 0;
+  await workThrough(context, threads, { ...common, label, resume }, async (thread, advance) => {
+    const made = await copyOne(context, source, target, thread, advance, options);
+    const isThere = made.messages !== undefined;
+    if (isThere && thread.isListed && (await listIfMissing(target, thread.threadId, context.signal)))
+      listed++;
+    return made;
+  });
+  if (listed > 0) context.output.note(`${countOf(listed, "thread")} listed again in the target`);
+  if (!hasIndex(target) && threads.some(({ isListed }) => isListed))
+    context.output.note(
+      "the target has no index, so the lists of chats, sessions and other layers are not in it",
+    );
   if (!options.verify) return;
   const again = { ...common, label: "comparing", resume: "Run the same command again to compare." };
   await workThrough(context, threads, again, (thread) => compareOne(context, source, target, thread));

@@ -5,6 +5,7 @@ import { addExpire } from "./commands/expire.ts";
 import { addExport } from "./commands/export.ts";
 import { addImport } from "./commands/import.ts";
 import { addLs } from "./commands/ls.ts";
+import { addRebuild } from "./commands/rebuild.ts";
 import { addRm } from "./commands/rm.ts";
 import { addSetup } from "./commands/setup.ts";
 import { addShow } from "./commands/show.ts";
@@ -51,6 +52,7 @@ export function createProgram(context: CommandContext): Command {
     addExpire,
     addStats,
     addVerify,
+    addRebuild,
     addSetup,
   ]) {
     add(program, context);

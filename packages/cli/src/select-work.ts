@@ -1,3 +1,4 @@
+import { isListed } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { CommandContext } from "./command-context.ts";
 import { shownCount } from "./figures.ts";
@@ -23,11 +24,19 @@ export async function selectWork(
   const onUnreadable = (threadId: string, unreadable: string) => {
     threads.push({ threadId, count: 0, updatedAt: 0, unreadable });
   };
-  for await (const { threadId, count, updatedAt, expiresAt } of selectThreads(context, stores, options, {
-    ...unselected,
-    ...(takesUnreadable && { onUnreadable }),
-  })) {
-    threads.push({ threadId, count, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
+  for await (const { threadId, count, updatedAt, expiresAt, metadata } of selectThreads(
+    context,
+    stores,
+    options,
+    {
+      ...unselected,
+      ...(takesUnreadable && { onUnreadable }),
+    },
+  )) {
+    threads.push({
+      ...{ threadId, count, updatedAt, isListed: isListed(metadata) },
+      ...(expiresAt !== undefined && { expiresAt }),
+    });
     if (threads.length % SHOWN_EVERY === 0) output.status(`listing: ${shownCount(threads.length)} threads`);
   }
   output.status("");

@@ -60,6 +60,11 @@ export function isByIdAlone(options: SelectionOptions): boolean {
   return (options.id !== undefined || options.idsFrom !== undefined) && !readsThreads(options);
 }
 
+/** The prefix of a selection by nothing else, "" for all threads; undefined if something else selects. */
+export function prefixAlone({ prefix = "", ...others }: SelectionOptions): string | undefined {
+  return isSelective(others) ? undefined : prefix;
+}
+
 /** Whether a selection depends on what threads hold, so that a thread that cannot be read is not selected. */
 export function readsThreads(options: SelectionOptions): boolean {
   const { id: _id, idsFrom: _idsFrom, prefix: _prefix, ...filters } = options;

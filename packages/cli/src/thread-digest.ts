@@ -1,8 +1,12 @@
+import { isListed } from "@scrollback/collections";
 import { type StoreFactory, ThreadReader } from "@scrollback/store-core";
 import { encodeText } from "./formats/entry.ts";
 import { ContentDigest } from "./formats/thread-file.ts";
 
-/** A digest of a thread: its messages and their times, its metadata, and its own times. `null`: the thread does not exist. */
+/**
+ * A digest of a thread: its messages and their times, its metadata, and its own times, but not the entries that list it, which each backend
+ * has of its own. `null`: the thread does not exist.
+ */
 export async function digestThread(
   stores: StoreFactory<unknown>,
   threadId: string,
@@ -12,8 +16,14 @@ export async function digestThread(
   const { revision, createdAt, updatedAt, metadata } = reader.newest;
   if (revision === null) return null;
   const digest = new ContentDigest();
-  digest.add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(metadata));
+  digest.add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(withoutEntries(metadata)));
   for await (const page of reader.pages())
     for (const entry of page) digest.add(entry.createdAt, encodeText(entry.message));
   return digest.digest();
+}
+
+function withoutEntries(metadata: unknown): unknown {
+  if (!isListed(metadata)) return metadata;
+  const { in: places, left: _left, ...listed } = metadata.listed;
+  return { ...metadata, listed: { ...listed, in: Object.keys(places).sort() } };
 }

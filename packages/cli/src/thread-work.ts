@@ -30,6 +30,8 @@ export const unfinishedCopy: ThreadOutcome = Object.freeze({
 export interface WorkItem extends Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt"> {
   /** The problem of a damaged thread, of which only the id is known. */
   readonly unreadable?: string;
+  /** Whether a layer lists it, as its metadata says. */
+  readonly isListed?: boolean;
 }
 
 /** The options of {@link workThrough}. */

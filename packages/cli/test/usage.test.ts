@@ -78,6 +78,7 @@ test.each([
   ["show", "a"],
   ["stats"],
   ["verify"],
+  ["rebuild"],
   ["export"],
   ["rm", "--all", "--yes"],
   ["expire", "a", "--never", "--yes"],
@@ -132,7 +133,7 @@ test("no password is shown for any invalid URL", async () => {
 test("help and version go to standard output", async () => {
   const help = await run(["--help"]);
   expect(help).toMatchObject({ code: 0, stderr: "" });
-  for (const command of "ls show export import copy rm expire stats verify setup".split(" ")) {
+  for (const command of "ls show export import copy rm expire stats verify rebuild setup".split(" ")) {
     expect(help.stdout).toMatch(new RegExp(`^ +${command}\\b`, "m"));
     expect((await run([command, "--help"])).code).toBe(0);
   }

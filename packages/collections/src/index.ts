@@ -6,6 +6,7 @@ export {
   isLost,
   iterateEntries,
   type ListedEntry,
+  listAgain,
   missingEntries,
   rebuildLists,
   removeAnyThread,

@@ -46,8 +46,8 @@ export function addExpire(program: Command, context: CommandContext): void {
         done: "changed",
         question: (threads) => `Let ${threads} expire ${when}?`,
         resume: "Run the same command again to go on.",
-        change: async (stores, threadId, expectedRevision, signal) => {
-          await stores.open(threadId).expire(ttlMs, { expectedRevision, signal });
+        change: async (stores, { threadId, revision }, signal) => {
+          await stores.open(threadId).expire(ttlMs, { expectedRevision: revision, signal });
         },
       });
     });

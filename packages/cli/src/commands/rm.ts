@@ -1,7 +1,9 @@
-import type { StoreFactory } from "@scrollback/store-core";
 import type { Command } from "commander";
 import { changeThreads } from "../change-threads.ts";
 import type { CommandContext } from "../command-context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { shownCount } from "../figures.ts";
+import { ThreadRemoval } from "../listed-threads.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
 
@@ -16,7 +18,7 @@ interface RemoveOptions extends SelectionOptions {
 /** `scrollback rm` */
 export function addRm(program: Command, context: CommandContext): void {
   addSelection(program.command("rm").alias("delete"))
-    .description("Delete threads permanently. Asks for confirmation")
+    .description("Delete threads permanently, with their entries in lists. Asks for confirmation")
     .argument("<url>", "the URL of the backend")
     .argument("[thread-ids...]", "the ids of the threads")
     .option("--all", "select all threads; required without another selection")
@@ -24,25 +26,22 @@ export function addRm(program: Command, context: CommandContext): void {
     .option("--yes", "do not ask for confirmation")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--json", "one line of JSON per thread, then one with the totals")
-    .action((url: string, ids: readonly string[], options: RemoveOptions) => {
+    .action(async (url: string, ids: readonly string[], options: RemoveOptions) => {
       const given = [...ids, ...(options.id ?? [])];
       const selection = given.length > 0 ? { ...options, id: given } : options;
-      return changeThreads(context, url, selection, {
+      const removal = new ThreadRemoval();
+      await changeThreads(context, url, selection, {
         label: "deleting",
         done: "deleted",
         question: (threads) => `Delete ${threads} permanently?`,
         resume: "Each thread is there or gone: run the same command again to go on.",
-        change: deleteThread,
-        changeUnread: (stores, threadId, signal) => stores.deleteThread(threadId, { signal }),
+        change: (stores, head, signal) => removal.remove(stores, head.threadId, head, signal),
+        changeUnread: (stores, threadId, signal) => removal.remove(stores, threadId, undefined, signal),
       });
+      if (removal.unreadable === 0) return;
+      context.fail(exitCodes.damaged);
+      context.output.note(
+        `${shownCount(removal.unreadable)} unreadable entries in lists were left, which may be of these threads; verify names them`,
+      );
     });
-}
-
-async function deleteThread(
-  stores: StoreFactory<unknown>,
-  threadId: string,
-  expectedRevision: string,
-  signal: AbortSignal,
-): Promise<void> {
-  await stores.deleteThread(threadId, { expectedRevision, signal });
 }

@@ -1,9 +1,11 @@
+import type { ListedEntry } from "@scrollback/collections";
 import type { ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { shownCount, shownSize, shownTime } from "../figures.ts";
+import { entriesIn } from "../listed-threads.ts";
 import { openBackend } from "../open-backend.ts";
-import { addSelection, type SelectionOptions, selectThreads } from "../selection.ts";
+import { addSelection, prefixAlone, type SelectionOptions, selectThreads } from "../selection.ts";
 import { formatHeadings, formatRows } from "../table.ts";
 import { printableId } from "../terminal-text.ts";
 
@@ -26,7 +28,7 @@ const columns = [{ heading: "", width: 24 }, { heading: "" }];
 /** `scrollback stats` */
 export function addStats(program: Command, context: CommandContext): void {
   addSelection(program.command("stats"))
-    .description("Count threads, messages and bytes; show ages and the largest threads")
+    .description("Count threads, messages, bytes and entries in lists; show ages and the largest threads")
     .argument("<url>", "the URL of the backend")
     .option("--json", "the figures as one line of JSON")
     .action((url: string, options: StatsOptions) => stats(context, url, options));
@@ -37,6 +39,9 @@ async function stats(context: CommandContext, url: string, options: StatsOptions
   await using stores = await openBackend(context, url);
   const figures = new Figures();
   for await (const thread of selectThreads(context, stores, options)) figures.add(thread);
+  const prefix = prefixAlone(options);
+  if (prefix !== undefined)
+    for await (const entry of entriesIn(stores, prefix, context.signal)) figures.addEntry(entry);
   if (options.json) return await output.json(figures.toJson());
   for (const line of formatRows(columns, figures.toRows())) await output.line(line);
   const { largest } = figures;
@@ -59,6 +64,8 @@ class Figures {
   #messages = 0;
   #bytes: number | undefined = 0;
   #expiring = 0;
+  readonly #lists = new Set<string>();
+  #entries = 0;
   #oldest = Number.POSITIVE_INFINITY;
   #newest = Number.NEGATIVE_INFINITY;
 
@@ -81,12 +88,18 @@ class Figures {
     }
   }
 
+  addEntry({ index }: ListedEntry): void {
+    this.#lists.add(index);
+    this.#entries += 1;
+  }
+
   toJson(): Record<string, unknown> {
     return {
       threads: this.#threads,
       messages: this.#messages,
       ...(this.#bytes !== undefined && { bytes: this.#bytes }),
       expiring: this.#expiring,
+      ...(this.#entries > 0 && { indexes: this.#lists.size, entries: this.#entries }),
       ...(this.#threads > 0 && { oldestCreatedAt: this.#oldest, newestUpdatedAt: this.#newest }),
       updatedWithin: Object.fromEntries(this.#byAge),
       largest: this.largest.map(({ threadId, count }) => ({ threadId, count })),
@@ -100,6 +113,8 @@ class Figures {
       ["size", this.#bytes === undefined ? "?" : shownSize(this.#bytes)],
       ["threads that expire", shownCount(this.#expiring)],
     ];
+    if (this.#entries > 0)
+      rows.push(["lists", shownCount(this.#lists.size)], ["entries in lists", shownCount(this.#entries)]);
     if (this.#threads > 0) {
       rows.push(["oldest created", shownTime(this.#oldest)], ["newest updated", shownTime(this.#newest)]);
     }

@@ -2,8 +2,10 @@ import { isUnfinishedCopy, type StoreError, type StoreFactory, ThreadReader } fr
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { skippingCorruptRecords } from "../corrupt-records.ts";
+import { checkEntries } from "../entry-work.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { headProblem } from "../layers.ts";
+import { missingIn } from "../listed-threads.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
@@ -19,7 +21,7 @@ interface VerifyOptions extends SelectionOptions {
 export function addVerify(program: Command, context: CommandContext): void {
   addSelection(program.command("verify"))
     .description(
-      "Read every record of threads, and the heads of chats and sessions, and list the corrupt ones",
+      "Read every record of threads, the heads of chats and sessions, and the lists, and name what is corrupt",
     )
     .argument("<url>", "the URL of the backend")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
@@ -33,6 +35,7 @@ async function verify(
   { concurrency, json = false, ...selection }: VerifyOptions,
 ): Promise<void> {
   await using stores = await openBackend(context, url);
+  await checkEntries(context, stores, { ...selection, concurrency, json });
   const threads = await selectWork(context, stores, selection, true);
   await workThrough(
     context,
@@ -79,7 +82,11 @@ async function verifyOne(
     advance(page.length);
   }
   if (problems.size === 0 && isUnfinishedCopy(metadata)) return { ...unfinishedCopy, messages };
-  return problems.size === 0
-    ? { outcome: "readable", messages }
-    : { outcome: "corrupt", messages, problems: [...problems], exitCode: exitCodes.damaged };
+  const missing = await missingIn(stores, threadId, metadata, signal);
+  const isCorrupt = problems.size > 0;
+  for (const index of missing)
+    problems.add(`its entry in ${JSON.stringify(index)} is not there; rebuild makes it again`);
+  if (problems.size === 0) return { outcome: "readable", messages };
+  const outcome = isCorrupt ? "corrupt" : "not listed";
+  return { outcome, messages, problems: [...problems], exitCode: exitCodes.damaged };
 }

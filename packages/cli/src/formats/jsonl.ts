@@ -1,3 +1,4 @@
+import { isListed } from "@scrollback/collections";
 import { chatMessageTraits, LONGEST_TTL_MS, type ThreadInfo } from "@scrollback/store-core";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
@@ -83,7 +84,7 @@ class ThreadBuilder {
       count,
       digest: this.#digest.digest(),
       ...this.#times,
-      ...(metadata !== undefined && { metadata }),
+      ...(metadata !== undefined && { metadata, isListed: isListed(decodeValue(metadata)) }),
       async *messages(from, signal) {
         const position = positions[Math.floor(from / POSITION_INTERVAL)];
         if (!position) return;

@@ -19,6 +19,8 @@ export interface FileThread {
   readonly expiresAt?: number;
   /** Text in the format of `jsonCodec`. */
   readonly metadata?: string;
+  /** Whether a layer lists it, as its metadata says. */
+  readonly isListed?: boolean;
   /** A digest of the thread's complete content. */
   readonly digest: string;
   /** The first line of the thread. */

@@ -6,12 +6,22 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { Entries } from "./entries.ts";
-import { type EntryValue, type Listed, type Member, OPEN, SEALED, type Snapshot } from "./listed.ts";
+import {
+  type EntryValue,
+  type Listed,
+  type Member,
+  type Missing,
+  OPEN,
+  placesOf,
+  SEALED,
+  type Snapshot,
+} from "./listed.ts";
 import { ifReadable, removeThread } from "./removal.ts";
 
 /** A listed thread of any layer. */
 interface AnyThread extends Snapshot<never> {
   readonly metadata: object;
+  readonly updatedAt: number;
 }
 
 /** Whether a thread's metadata says where it is listed. */
@@ -29,29 +39,41 @@ export function isListed(
 function anyThread(
   stores: StoreFactory,
   threadId: string,
-  { key, bases }: { readonly key: string; readonly bases: readonly string[] },
+  { key, bases }: Pick<Member<never>, "key" | "bases">,
 ): Member<never, AnyThread> {
-  const store = stores.open(threadId);
-  const threadOf = (metadata: unknown, revision: Revision | null, expiresAt?: number) =>
-    isListed(metadata) && revision !== null
-      ? {
-          ...{ revision, metadata, expiresAt, version: OPEN + 1 },
-          ...{ listed: metadata.listed, order: metadata.listed.order },
-          incarnation: metadata.incarnation ?? "",
-        }
-      : { revision };
   return {
     ...{ threadId, key, bases },
-    async read(signal) {
-      const { metadata, revision, expiresAt } = await store.read({ limit: 0, ...(signal && { signal }) });
-      return threadOf(metadata, revision, expiresAt);
-    },
+    read: (signal) => readThread(stores, threadId, signal),
     async place({ metadata, revision, ...thread }, listed) {
+      const { updatedAt, expiresAt } = thread;
       const placed = { ...metadata, listed };
-      const written = await store.commit({ metadata: placed }, { expectedRevision: revision });
+      // Where a thread is listed is not news of it: its times stay.
+      const ttl = expiresAt !== undefined && { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
+      const written = await stores
+        .open(threadId, { ...ttl })
+        .commit({ metadata: placed }, { expectedRevision: revision, createdAt: updatedAt });
       return { ...thread, listed, metadata: placed, revision: String(written) };
     },
   };
+}
+
+async function readThread(
+  stores: StoreFactory,
+  threadId: string,
+  signal?: AbortSignal,
+): Promise<AnyThread | Missing> {
+  const page = await stores.open(threadId).read({ limit: 0, ...(signal && { signal }) });
+  const { metadata, revision, expiresAt, updatedAt = 0 } = page;
+  if (!isListed(metadata) || revision === null) return { revision };
+  const { listed, incarnation = "" } = metadata;
+  return {
+    ...{ revision, metadata, updatedAt, expiresAt, listed, incarnation },
+    ...{ version: OPEN + 1, order: listed.order },
+  };
+}
+
+function basesOf({ key, in: places }: Listed) {
+  return { key, bases: Object.keys(places) };
 }
 
 /** An entry of a list, and its thread. */
@@ -95,18 +117,27 @@ async function* entriesIn(
   }
 }
 
-/** Whether an entry is of a thread that does not name it. One of a creation that is under way is not. */
+/**
+ * Whether an entry is of a thread that does not name it, so that it can be removed. One of a creation that is under way, or of an
+ * unreadable thread, is not.
+ */
 export async function isLost(
   stores: StoreFactory<unknown>,
   { index, entry, threadId }: ListedEntry,
   call: { signal?: AbortSignal } = {},
 ): Promise<boolean> {
   if (threadId === undefined || entry.version === OPEN || entry.version === SEALED) return false;
-  const { metadata } = await stores.open(threadId).read({ limit: 0, ...call });
-  return !isListed(metadata) || metadata.listed.in[index] !== entry.id;
+  const head = await ifReadable(stores.open(threadId).read({ limit: 0, ...call }));
+  if (head === "unreadable") return false;
+  const { metadata } = head;
+  if (isListed(metadata) && placesOf(metadata.listed).some(([name, id]) => name === index && id === entry.id))
+    return false;
+  // It may have been removed, with its thread, after it was listed.
+  const entries = await stores.index(index).entriesOf(entry.key, call);
+  return entries.some(({ id }) => id === entry.id);
 }
 
-/** The indexes of a thread in which its entry is not there. */
+/** The indexes of a thread in which its entry is not there, is unreadable, or was marked by a deletion that did not come to its end. */
 export async function missingEntries(
   stores: StoreFactory<unknown>,
   { key, in: places }: Listed,
@@ -114,7 +145,8 @@ export async function missingEntries(
 ): Promise<string[]> {
   const missing = Object.entries(places).map(async ([index, id]) => {
     const entries = await stores.index(index).entriesOf(key, call).catch(ifLost);
-    return entries.some((entry) => entry.id === id && entry.version !== SEALED) ? [] : [index];
+    const isThere = entries.some((entry) => entry.id === id && entry.version < SEALED && !entry.problem);
+    return isThere ? [] : [index];
   });
   return (await Promise.all(missing)).flat();
 }
@@ -126,8 +158,41 @@ function ifLost(error: unknown): [] {
 }
 
 /**
- * Lists the threads of a prefix again whose entries are not there: after a copy, an import, an eviction or a failover. The next list reads
- * the heads of these threads. Works for the threads of any layer.
+ * Lists a thread of any layer again if an entry of it is not there: after a copy, an import, an eviction or a failover. The next list
+ * reads its head.
+ *
+ * @returns whether it got new entries; undefined if no layer lists it.
+ * @throws StoreError `CORRUPT` if it is unreadable.
+ */
+export async function listAgain(
+  stores: StoreFactory<unknown>,
+  threadId: string,
+  call: { signal?: AbortSignal } = {},
+): Promise<boolean | undefined> {
+  const chats = stores.withTraits(chatMessageTraits);
+  const thread = await readThread(chats, threadId, call.signal);
+  if (!thread.listed) return undefined;
+  const { listed } = thread;
+  const member = anyThread(chats, threadId, basesOf(listed));
+  const missing = await missingEntries(chats, listed, call);
+  if (missing.length === 0) return false;
+  const entries = new Entries<never>({ stores: chats, wall: Date.now });
+  const made = await entries.open(member, missing, listed, { expires: false });
+  try {
+    await member.place(thread, { ...listed, in: { ...listed.in, ...made } });
+  } catch (error) {
+    await entries.remove(member, { in: made });
+    // Another writer tells the lists itself, and finds that the entry is not there.
+    if (StoreError.is(error, "CONFLICT")) return true;
+    throw error;
+  }
+  const replaced = Object.entries(listed.in).filter(([index]) => missing.includes(index));
+  await entries.remove(member, { in: Object.fromEntries(replaced) });
+  return true;
+}
+
+/**
+ * Lists the threads of a prefix again whose entries are not there: see {@link listAgain}.
  *
  * @returns the number of listed threads, and of those that got new entries.
  */
@@ -144,29 +209,14 @@ export async function rebuildLists(
   } = {},
 ): Promise<{ readonly listed: number; readonly rebuilt: number }> {
   const call = signal ? { signal } : {};
-  const chats = stores.withTraits(chatMessageTraits);
-  const entries = new Entries<never>({ stores: chats, wall: Date.now });
   let listed = 0;
   let rebuilt = 0;
-  const rebuild = async (threadId: string, found: Listed) => {
+  for await (const { threadId, metadata } of stores.iterateThreads({ prefix, ...call })) {
+    if (!isListed(metadata)) continue;
     listed++;
-    if ((await missingEntries(chats, found, call)).length === 0) return;
-    const member = anyThread(chats, threadId, { key: found.key, bases: Object.keys(found.in) });
-    const thread = await ifReadable(member.read(signal), onError);
-    if (thread === "unreadable" || !thread.listed) return;
-    const missing = await missingEntries(chats, thread.listed, call);
-    const made = await entries.open(member, missing, thread.listed, { expires: false });
-    try {
-      await member.place(thread, { ...thread.listed, in: { ...thread.listed.in, ...made } });
-      rebuilt++;
-    } catch (error) {
-      await entries.remove(member, { in: made });
-      // Another writer tells the lists itself, and finds that the entry is not there.
-      if (!StoreError.is(error, "CONFLICT")) throw error;
-    }
-  };
-  for await (const { threadId, metadata } of chats.iterateThreads({ prefix, ...call }))
-    if (isListed(metadata)) await rebuild(threadId, metadata.listed);
+    if ((await missingEntries(stores, metadata.listed, call)).length === 0) continue;
+    if ((await ifReadable(listAgain(stores, threadId, call), onError)) === true) rebuilt++;
+  }
   return { listed, rebuilt };
 }
 
@@ -185,35 +235,34 @@ export async function removeAnyThread(
     expectedRevision,
     signal,
   }: {
-    readonly places?: { readonly key: string; readonly indexes: readonly string[] };
+    readonly places?: Pick<Member<never>, "key" | "bases">;
     readonly expectedRevision?: Revision;
     readonly signal?: AbortSignal;
   } = {},
 ): Promise<void> {
   const chats = stores.withTraits(chatMessageTraits);
   const call = signal ? { signal } : {};
-  const at = places ?? (await placesIn(chats, threadId, call));
+  const { listed } = places ? {} : await readThread(chats, threadId, signal);
+  const at = places ?? (listed && basesOf(listed));
   if (!at)
     return await chats.deleteThread(threadId, {
       ...call,
       ...(expectedRevision !== undefined && { expectedRevision }),
     });
-  const { key, indexes: bases } = at;
   const entries = new Entries<never>({ stores: chats, wall: Date.now });
   const isMeant = ({ revision }: AnyThread) => {
     if (revision === expectedRevision) return true;
     throw new StoreError("CONFLICT", "the thread is not at expectedRevision");
   };
-  await removeThread(chats, entries, anyThread(chats, threadId, { key, bases }), {
-    ...call,
-    attempts: 1,
-    ...(expectedRevision !== undefined && { isMeant }),
-  });
-}
-
-async function placesIn(stores: StoreFactory, threadId: string, call: { signal?: AbortSignal }) {
-  const { metadata } = await stores.open(threadId).read({ limit: 0, ...call });
-  return isListed(metadata)
-    ? { key: metadata.listed.key, indexes: Object.keys(metadata.listed.in) }
-    : undefined;
+  try {
+    await removeThread(chats, entries, anyThread(chats, threadId, at), {
+      ...call,
+      ...(expectedRevision !== undefined && { isMeant, attempts: 1 }),
+    });
+  } catch (error) {
+    // It stays, and its entries are marked already.
+    if (expectedRevision !== undefined && StoreError.is(error, "CONFLICT"))
+      await listAgain(chats, threadId, call);
+    throw error;
+  }
 }

@@ -1,0 +1,103 @@
+import {
+  isListed,
+  iterateEntries,
+  type ListedEntry,
+  listAgain,
+  missingEntries,
+  removeAnyThread,
+} from "@scrollback/collections";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { Head } from "./change-threads.ts";
+import { headProblem } from "./layers.ts";
+
+/** Where a thread is listed, as its entries say. */
+type Places = NonNullable<NonNullable<Parameters<typeof removeAnyThread>[2]>["places"]>;
+
+/** Whether a backend has an index, so that layers keep lists in it. */
+export function hasIndex(stores: StoreFactory<unknown>): boolean {
+  try {
+    stores.index("any");
+    return true;
+  } catch (error) {
+    if (StoreError.is(error, "UNSUPPORTED")) return false;
+    throw error;
+  }
+}
+
+/** The entries in lists of a backend, of threads whose ids have a prefix; none if it has no index. */
+export async function* entriesIn(
+  stores: StoreFactory<unknown>,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncGenerator<ListedEntry, void, undefined> {
+  if (!hasIndex(stores)) return;
+  for await (const found of iterateEntries(stores, { signal }))
+    if (prefix === "" || found.threadId?.startsWith(prefix)) yield found;
+}
+
+/** Makes the entries of a thread again that are not there, if a layer lists it. Returns whether it had to. */
+export async function listIfMissing(
+  stores: StoreFactory<unknown>,
+  threadId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return hasIndex(stores) && (await listAgain(stores, threadId, { signal })) === true;
+}
+
+/** The indexes whose entry of a thread is not there, also after the thread was read again. */
+export async function missingIn(
+  stores: StoreFactory<unknown>,
+  threadId: string,
+  metadata: unknown,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (!isListed(metadata) || !hasIndex(stores)) return [];
+  const missing = await missingEntries(stores, metadata.listed, { signal });
+  if (missing.length === 0) return [];
+  const now = await stores.open(threadId).read({ limit: 0, signal });
+  return isListed(now.metadata) ? await missingEntries(stores, now.metadata.listed, { signal }) : [];
+}
+
+/** Deletes threads of a backend with their entries in lists. */
+export class ThreadRemoval {
+  #places: Promise<ReadonlyMap<string, Places>> | undefined;
+  /** The number of entries that cannot be read, so that nobody knows whether they are of a deleted thread. */
+  unreadable = 0;
+
+  /** @param head the thread at the revision at which it is deleted; undefined for a damaged or unknown one. */
+  async remove(
+    stores: StoreFactory<unknown>,
+    threadId: string,
+    head: Head | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const at = head && { expectedRevision: head.revision };
+    if (hasIndex(stores)) {
+      if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { ...at, signal });
+      const saysNothing = !head || head.isDamaged || headProblem(threadId, head) !== undefined;
+      const places = saysNothing ? await this.#placesOf(stores, threadId, signal) : undefined;
+      if (places) return await removeAnyThread(stores, threadId, { places, signal });
+    }
+    await stores.deleteThread(threadId, { ...at, signal });
+  }
+
+  /** All entries are read once, for the first thread whose head does not say where it is listed. */
+  async #placesOf(stores: StoreFactory<unknown>, threadId: string, signal: AbortSignal) {
+    this.#places ??= this.#readPlaces(stores, signal).catch((error) => {
+      this.#places = undefined;
+      throw error;
+    });
+    return (await this.#places).get(threadId);
+  }
+
+  async #readPlaces(stores: StoreFactory<unknown>, signal: AbortSignal) {
+    const found = new Map<string, Places>();
+    for await (const { index, entry, threadId } of entriesIn(stores, "", signal)) {
+      if (entry.problem) this.unreadable++;
+      if (threadId === undefined) continue;
+      const { bases = [] } = found.get(threadId) ?? {};
+      found.set(threadId, { key: entry.key, bases: [...bases, index] });
+    }
+    return found;
+  }
+}
