@@ -101,6 +101,13 @@ export class Entries<T> {
     );
   }
 
+  /** Does the same to an entry that was found, of a thread whose head cannot say where its entries are. */
+  async closeFound(member: Member<T>, index: string, { key, id, order, value }: IndexEntry): Promise<void> {
+    const listed = { key: member.key, order, ...listedOf(value) };
+    const closing = entryValue<T>(member, { listed });
+    await this.#index(index).update({ key, id }, { version: CLOSING, order, value: closing });
+  }
+
   /** Makes a creation that inserted an open entry start over with another one. */
   async seal(index: string, { key, id, order, value, expiresAt }: IndexEntry): Promise<void> {
     await this.#index(index).update({ key, id }, { version: SEALED, order, value, expiresAt });

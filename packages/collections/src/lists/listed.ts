@@ -88,11 +88,18 @@ export function placesOf({
   return [...Object.entries(current), ...Object.entries(left)];
 }
 
-/** Whether a head names an entry. */
+/** The places that a head does not name. */
+export function unnamedOf(listed: InAndLeft, head: { readonly listed?: Listed | undefined }): InAndLeft {
+  const unnamed = (places: Places = {}) =>
+    Object.fromEntries(Object.entries(places).filter(([index, id]) => !isNamed(head, index, id)));
+  return { in: unnamed(listed.in), left: unnamed(listed.left) };
+}
+
+/** Whether a head names an entry, also as one that was left: only who tells the new lists removes it. */
 export function isNamed(
   { listed }: { readonly listed?: Listed | undefined },
   index: string,
   id: string,
 ): boolean {
-  return listed?.in[index] === id;
+  return listed?.in[index] === id || listed?.left?.[index] === id;
 }

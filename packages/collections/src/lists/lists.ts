@@ -10,6 +10,7 @@ import {
   OPEN,
   SEALED,
   type Snapshot,
+  unnamedOf,
 } from "./listed.ts";
 import { concernsAll, ifReadable, type RemoveOptions, removeThread } from "./removal.ts";
 import { Telling } from "./telling.ts";
@@ -118,7 +119,11 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       draft,
       to(Object.fromEntries(added.map((index) => [index, "x".repeat(12)]))),
     );
-    if (left) await this.#entries.remove(member, { in: left });
+    // Only a head names what was left: it is removed before the next one. By then the thread must be in its new lists.
+    if (left) {
+      const newest = await member.read();
+      if (newest.listed) await this.#telling.now(member, newest);
+    }
     const made = added.length === 0 ? {} : await this.#entries.open(member, added, to({}));
     const listed = to(made);
     try {
@@ -253,18 +258,24 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     const snapshot = await ifReadable(member.read(signal));
     if (snapshot === "unreadable") return { member, told, order, snapshot };
     if (!isNamed(snapshot, index, id) || !snapshot.listed) {
-      // An open entry may belong to a creation that is under way.
-      if (version !== OPEN && version !== SEALED) await this.#entries.remove(member, { in: { [index]: id } });
+      // An open entry may belong to a creation that is under way. The others go with those that they name, which no deletion would find.
+      if (version !== OPEN && version !== SEALED) {
+        const { in: current = {}, left = {} } = value?.listed ?? {};
+        await this.#entries.remove(member, unnamedOf({ in: { ...current, [index]: id }, left }, snapshot));
+      }
       return undefined;
     }
     if (version < SEALED && version < snapshot.version) this.#telling.soon(member, snapshot);
     return { member, told: snapshot.told, order: snapshot.order, snapshot };
   }
 
-  /** The names of all threads in indexes, each once. Upwards, because threads only move up. */
+  /**
+   * The names of all threads in indexes, each once. Upwards, because threads only move up; the first indexes once more, because a
+   * thread may move there from a later one.
+   */
   async #namesIn(indexes: readonly string[], signal: AbortSignal | undefined): Promise<Names[]> {
     const found = new Map<string, Names>();
-    for (const name of indexes) {
+    for (const name of [...indexes, ...indexes.slice(0, -1)]) {
       const index = this.#stores.index(name);
       let cursor: string | undefined;
       do {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ConflictRetries, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { type Entries, listedOf } from "./entries.ts";
+import type { Entries } from "./entries.ts";
 import { isNamed, type Listed, type Member, type Missing, OPEN, SEALED, type Snapshot } from "./listed.ts";
 
 /** Options of {@link removeThread}. */
@@ -70,33 +70,28 @@ async function sweep<T>(
   if (found.length === 0) return;
   const head = await ifReadable(member.read(signal));
   if (head === "unreadable") return;
-  for (const [index, { id }] of found)
+  // Those in the bases last: they name the others, for another deletion if this one dies.
+  for (const [index, { id }] of found.toReversed())
     if (!isNamed(head, index, id)) await entries.remove(member, { in: { [index]: id } });
 }
 
-/** Deletes a thread whose head cannot say where it is listed. */
+/** Deletes a thread whose head cannot say where it is listed. @throws StoreError `CONFLICT` if the thread changes meanwhile. */
 async function removeUnreadable<T>(
   stores: StoreFactory,
   entries: Entries<T>,
   member: Member<T>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // The second time for a thread that was created between the first time and the deletion.
-  for (const isLast of [false, true]) {
-    for (const [index, entry] of await entries.find(member, signal)) {
-      if (entry.version === OPEN) await entries.seal(index, entry).catch(ifRefused);
-      else if (!isLast && entry.version !== SEALED)
-        await entries
-          .close(
-            member,
-            { key: member.key, order: entry.order, ...listedOf(entry.value), in: { [index]: entry.id } },
-            entry.order,
-            signal,
-          )
-          .catch(ifRefused);
-    }
-    if (!isLast) await stores.deleteThread(member.threadId, signal ? { signal } : {});
+  // A commit of nothing only reads the revision. What is unreadable afterwards is deleted at this revision, or not at all.
+  const revision = await ifReadable(stores.open(member.threadId).commit({}, signal ? { signal } : {}));
+  if ((await ifReadable(member.read(signal))) !== "unreadable")
+    throw new StoreError("CONFLICT", "the thread was written meanwhile; delete it again");
+  for (const [index, entry] of await entries.find(member, signal)) {
+    if (entry.version === OPEN) await entries.seal(index, entry).catch(ifRefused);
+    else if (entry.version !== SEALED) await entries.closeFound(member, index, entry).catch(ifRefused);
   }
+  const deletion = revision === "unreadable" ? signal && { signal } : deletionOf({ revision }, signal);
+  await stores.deleteThread(member.threadId, deletion);
 }
 
 function deletionOf(

@@ -105,8 +105,10 @@ export class Telling<T, S extends Snapshot<T>> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const gone = await this.#entries.tell(member, snapshot, this.#onError);
       const { left } = snapshot.listed;
-      if (left) await this.#entries.remove(member, { in: left });
-      if (gone.length === 0) return;
+      if (gone.length === 0) {
+        if (left) await this.#entries.remove(member, { in: left });
+        return;
+      }
       const read = await ifReadable(member.read());
       if (read === "unreadable" || !read.listed) return;
       const isSame = gone.every((index) => read.listed.in[index] === snapshot.listed.in[index]);
