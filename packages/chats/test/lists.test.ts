@@ -147,6 +147,26 @@ test("two servers that create one chat at the same moment do not keep deleteAll 
   expect((await stores.listThreads()).threads).toEqual([]);
 });
 
+test("a chat is created although the outcome of the insert of its entry is unknown", async () => {
+  for (const isInserted of [false, true]) {
+    const { driver, stores, mine } = setUp();
+    let isLost = true;
+    const { insertEntry } = driver.index;
+    driver.index.insertEntry = async (request) => {
+      if (!isLost) return await insertEntry(request);
+      isLost = false;
+      if (isInserted) await insertEntry(request);
+      throw new StoreError("UNAVAILABLE", "the connection was lost", { retryable: true });
+    };
+    await mine.create({ id: "c" });
+    expect(await idsOf(mine)).toEqual(["c"]);
+    await mine.delete("c");
+    expect(await idsOf(mine)).toEqual([]);
+    // The first entry, without content, expires in a day.
+    expect((await stores.listIndexes()).names).toHaveLength(isInserted ? 1 : 0);
+  }
+});
+
 test("wrong options are refused before any I/O", async () => {
   const { stores } = setUp();
   for (const indexedLabels of ["kind", [1], [""], Array(9).fill("a")])

@@ -1,4 +1,4 @@
-import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type IndexEntry, pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {
@@ -124,7 +124,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       const newest = await member.read();
       if (newest.listed) await this.#telling.now(member, newest);
     }
-    const made = added.length === 0 ? {} : await this.#entries.open(member, added, to({}));
+    const made = added.length === 0 ? {} : await this.#open(member, added, to({}));
     const listed = to(made);
     try {
       const { ttlMs } = this.#stores.settings;
@@ -133,6 +133,17 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     } catch (error) {
       if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, { in: made });
       throw error;
+    }
+  }
+
+  /** Inserts entries. An insert of which the outcome is unknown is never repeated: entries with other ids take their place, once. */
+  async #open(member: Member<T, S>, indexes: readonly string[], listed: Listed): Promise<Listed["in"]> {
+    try {
+      return await this.#entries.open(member, indexes, listed);
+    } catch (error) {
+      if (!StoreError.is(error) || !error.retryable) throw error;
+      await pause(0, undefined, this.#clock);
+      return await this.#entries.open(member, indexes, listed);
     }
   }
 
