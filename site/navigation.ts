@@ -114,6 +114,7 @@ export const navigation: readonly Group[] = [
       ["Agents", "reference/agents"],
       ["Group chats", "reference/group-chat"],
       ["Sessions", "reference/sessions"],
+      ["Indexes", "reference/indexes"],
       ["Chats", "reference/chats"],
       ["Reducers", "reference/reducers"],
       ["Collections", "reference/collections"],

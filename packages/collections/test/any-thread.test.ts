@@ -94,6 +94,8 @@ test("an entry is lost only if it is there and no readable thread names it", asy
   expect(await isLost(stores, found)).toBe(false);
   expect(await isNow({ listed: listedIn({ other: "f" }, { i: "e" }) })).toBe(false);
   expect(await isNow({ listed: listedIn({ i: "f" }) })).toBe(true);
+  expect(await isNow({ listed: { ...listedIn({ i: "e" }), key: "of another" } })).toBe(true);
+  expect(await isNow({ another: "program's" })).toBe(false);
   expect(await isLost(unreadable(stores), found)).toBe(false);
   await stores.index("i").remove({ key: "k", id: "e" });
   expect(await isLost(stores, found)).toBe(false);

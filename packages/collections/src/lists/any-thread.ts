@@ -118,8 +118,8 @@ async function* entriesIn(
 }
 
 /**
- * Whether an entry is of a thread that does not name it, so that it can be removed. One of a creation that is under way, or of an
- * unreadable thread, is not.
+ * Whether an entry is of a thread that does not exist or does not name it, so that it can be removed. One of a creation that is under
+ * way, of an unreadable thread, or of one that has lost its head, is not.
  */
 export async function isLost(
   stores: StoreFactory<unknown>,
@@ -129,12 +129,18 @@ export async function isLost(
   if (threadId === undefined || entry.version === OPEN || entry.version === SEALED) return false;
   const head = await ifReadable(stores.open(threadId).read({ limit: 0, ...call }));
   if (head === "unreadable") return false;
-  const { metadata } = head;
-  if (isListed(metadata) && placesOf(metadata.listed).some(([name, id]) => name === index && id === entry.id))
-    return false;
+  const { metadata, revision } = head;
+  // A thread that has lost its head is found by its entry alone.
+  if (!isListed(metadata)) {
+    if (revision !== null) return false;
+  } else if (isNamedBy(metadata.listed, index, entry)) return false;
   // It may have been removed, with its thread, after it was listed.
   const entries = await stores.index(index).entriesOf(entry.key, call);
   return entries.some(({ id }) => id === entry.id);
+}
+
+function isNamedBy(listed: Listed, index: string, { key, id }: IndexEntry): boolean {
+  return listed.key === key && placesOf(listed).some(([name, named]) => name === index && named === id);
 }
 
 /** The indexes of a thread in which its entry is not there, is unreadable, or was marked by a deletion that did not come to its end. */
@@ -177,7 +183,7 @@ export async function listAgain(
   const missing = await missingEntries(chats, listed, call);
   if (missing.length === 0) return false;
   const entries = new Entries<never>({ stores: chats, wall: Date.now });
-  const made = await entries.open(member, missing, listed, { expires: false });
+  const made = await entries.open(member, missing, listed, { lifeMs: null });
   try {
     await member.place(thread, { ...listed, in: { ...listed.in, ...made } });
   } catch (error) {

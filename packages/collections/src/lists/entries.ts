@@ -16,7 +16,7 @@ import {
 
 /** The maximum size of the value of an entry, encoded by the codec. */
 const MAX_VALUE_BYTES = 8_192;
-const DAY = 86_400_000;
+export const DAY = 86_400_000;
 
 /** What entries are written with. */
 export interface EntryContext {
@@ -43,16 +43,19 @@ export class Entries<T> {
     throw new StoreError("TOO_LARGE", "what lists tell of it must take at most 8 KiB when encoded");
   }
 
-  /** Inserts an open entry with a new id in each index. It expires in a day, if the thread then does not name it. Resolves to the places. */
+  /**
+   * Inserts an open entry with a new id in each index. It expires unless it is told: after `lifeMs`, by default a day or the shorter `ttlMs`;
+   * `null`: never. Resolves to the places.
+   */
   async open(
     member: Member<T>,
     indexes: readonly string[],
     listed: Listed,
-    { expires = true }: { readonly expires?: boolean } = {},
+    { lifeMs = Math.min(DAY, this.#ttlMs ?? DAY) }: { readonly lifeMs?: number | null } = {},
   ): Promise<Places> {
     const made = Object.fromEntries(indexes.map((index) => [index, randomBytes(9).toString("base64url")]));
     const value = entryValue<T>(member, { listed: { ...listed, in: { ...listed.in, ...made } } });
-    const expiry = expires && { expiresAt: this.#context.wall() + Math.min(DAY, this.#ttlMs ?? DAY) };
+    const expiry = lifeMs !== null && { expiresAt: this.#context.wall() + lifeMs };
     await Promise.all(
       Object.entries(made).map(([index, id]) =>
         this.#index(index).insert(

@@ -1,6 +1,6 @@
 import { pause, StoreError } from "@scrollback/store-core";
 import type { ListClock } from "../clock.ts";
-import type { Entries } from "./entries.ts";
+import { DAY, type Entries } from "./entries.ts";
 import type { Listed, Member, Snapshot } from "./listed.ts";
 import { ifReadable } from "./removal.ts";
 
@@ -8,6 +8,8 @@ import { ifReadable } from "./removal.ts";
 const TOLD_WITHIN_MS = 1_000;
 const TOLD_AT_ONCE = 8;
 const MAX_ATTEMPTS = 20;
+/** The error of a clock beside which lists still work. */
+const MAX_SKEW_MS = 30 * DAY;
 /** The number of threads of which a process remembers that their entries are there. */
 const MAX_SEEN = 10_000;
 
@@ -128,8 +130,13 @@ export class Telling<T, S extends Snapshot<T>> {
     gone: readonly string[],
     isRepeated: boolean,
   ): Promise<S | undefined> {
-    // If this process's clock is more than a day slow, an entry that expires would be gone at once again.
-    const made = await this.#entries.open(member, gone, snapshot.listed, { expires: !isRepeated });
+    // If this process's clock is more than a day slow, an entry of a day would be gone at once again.
+    const made = await this.#entries.open(
+      member,
+      gone,
+      snapshot.listed,
+      isRepeated ? { lifeMs: MAX_SKEW_MS } : {},
+    );
     const listed: Listed = { ...snapshot.listed, in: { ...snapshot.listed.in, ...made } };
     try {
       return await member.place(snapshot, listed);
