@@ -3,7 +3,7 @@ import {
   type Listed,
   type Member,
   type Missing,
-  parseMetadata,
+  parseListed,
   type Snapshot,
 } from "@scrollback/collections";
 import type { MessageStore, Revision } from "@scrollback/store-core";
@@ -43,7 +43,7 @@ export type SizeOf = (value: unknown) => number;
 
 /** The head in the metadata of a transcript; undefined for a missing transcript. */
 export function headIn({ threadId }: MessageStore, metadata: unknown): Head | undefined {
-  return parseMetadata<Head>(threadId, metadata, owner);
+  return parseListed<Head>(threadId, metadata, owner);
 }
 
 /** What lists tell of a head. */

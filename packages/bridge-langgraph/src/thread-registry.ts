@@ -5,7 +5,7 @@ import {
   Lists,
   type Member,
   type Missing,
-  parseMetadata,
+  parseListed,
   type Snapshot,
   systemListClock,
   valueOf as valueOfEnvelope,
@@ -189,7 +189,7 @@ export class ThreadRegistry {
       ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
       async read(signal): Promise<Registered | Missing> {
         const { entries, revision, metadata } = await store.read(signal ? { signal } : {});
-        const head = parseMetadata<Head>(store.threadId, metadata, owner);
+        const head = parseListed<Head>(store.threadId, metadata, owner);
         if (!head || revision === null) return { revision };
         const { incarnation, writes: version, listed } = head;
         const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));

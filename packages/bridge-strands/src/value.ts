@@ -5,7 +5,7 @@ import {
   type Lists,
   type Member,
   type Missing,
-  parseMetadata,
+  parseListed,
   type Snapshot,
   valueOf as valueIn,
 } from "@scrollback/collections";
@@ -68,13 +68,13 @@ export function memberOf(key: string, store: MessageStore): Member<null, ValueHe
 /** Reads a value's head, in one read. */
 async function readHead(store: MessageStore, signal?: AbortSignal): Promise<CachedHead> {
   const { metadata, revision } = await store.read({ limit: 0, ...(signal && { signal }) });
-  return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
+  return { head: parseListed<Head>(store.threadId, metadata, owner), revision };
 }
 
 /** Returns the bytes of a value, or null if it does not exist, and its head. */
 export async function readValue(store: MessageStore): Promise<{ data: Uint8Array | null; head: CachedHead }> {
   const { entries, metadata, revision } = await store.read();
-  const head = parseMetadata<Head>(store.threadId, metadata, owner);
+  const head = parseListed<Head>(store.threadId, metadata, owner);
   if (!head) return { data: null, head: { head, revision } };
   if (entries.length !== head.pieces)
     throw new StoreError(

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { type Listed, parseMetadata } from "@scrollback/collections";
+import { type Listed, parseListed } from "@scrollback/collections";
 import { invalid, jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatSummary } from "./chat.ts";
 
@@ -57,7 +57,7 @@ export interface Operation {
 
 /** The head of a chat's thread; undefined if there is none. @throws StoreError `UNSUPPORTED`, `CORRUPT`. */
 export function parseHead(threadId: string, metadata: unknown): Head | undefined {
-  return parseMetadata<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
+  return parseListed<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
 }
 
 /**

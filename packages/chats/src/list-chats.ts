@@ -1,5 +1,5 @@
 import { nameOf, rebuildLists } from "@scrollback/collections";
-import { StoreError } from "@scrollback/store-core";
+import { isObject, StoreError } from "@scrollback/store-core";
 import type { ChatList, ChatSummary, Identified, ListChats } from "./chat.ts";
 import { deleteChat } from "./delete-chats.ts";
 import { type Copying, listedChat, type StoredSummary } from "./head.ts";
@@ -22,6 +22,7 @@ export async function listChats<M extends Identified>(
   const request = {
     ...{ limit, cursor, signal, direction: "down" as const },
     ...(filter && { filter }),
+    isTold: isSummary,
     index: indexOf(nameOf(owner), archived, facet),
     memberOf: ({ key }: { key: string }) =>
       memberOf<M>(stores, locationOf(owner, key), (error) => onError(error, "list")),
@@ -56,6 +57,19 @@ function queryOf(
     (pinned === undefined || chat.pinned === pinned) &&
     others.every(([name, value]) => chat.labels[name] === value);
   return { facet, ...(!isExact && { filter }) };
+}
+
+/** Whether an entry tells what a list needs. */
+function isSummary(told: unknown): boolean {
+  const { title = "", labels, ...fields } = Object(told) as Partial<StoredSummary>;
+  const { createdAt, updatedAt, activeAt, messageCount, pinned, archived } = fields;
+  return (
+    typeof title === "string" &&
+    isObject(labels) === undefined &&
+    [createdAt, updatedAt, activeAt, messageCount].every(Number.isFinite) &&
+    typeof pinned === "boolean" &&
+    typeof archived === "boolean"
+  );
 }
 
 function removeAbandoned<M extends Identified>(

@@ -167,6 +167,89 @@ test("a chat is created although the outcome of the insert of its entry is unkno
   }
 });
 
+test("a damaged entry, or one of another chat, hides no chat and keeps none from deletion, and is made again", async () => {
+  const { stores, mine } = setUp();
+  const index = stores.index("chats:open:ada");
+  for (const id of ["a", "b"]) await mine.create({ id, title: `T ${id}` });
+  const before = await mine.list();
+  const [other] = await index.entriesOf("a");
+  const [entry] = await index.entriesOf("b");
+  if (!other || !entry) throw new Error("there are no entries");
+  const { told, ...value } = entry.value as { told: object; listed: object };
+  const values = [
+    ...[
+      {},
+      "x",
+      [],
+      { listed: null },
+      { ...value, listed: null },
+      { ...value, listed: { key: "b", in: {} } },
+    ],
+    ...[null, 5, {}, { ...told, labels: null }, { ...told, title: 5 }].map((one) => ({
+      ...value,
+      told: one,
+    })),
+    other.value,
+  ];
+  const { version, order } = entry;
+  for (const [n, damaged] of values.entries()) {
+    await index.remove({ key: "b", id: entry.id });
+    await index.insert({ key: "b", id: entry.id }, { version, order, value: damaged });
+    if (damaged !== other.value) {
+      expect(await mine.list(), JSON.stringify(damaged)).toEqual(before);
+      expect((await mine.list({ labels: { no: 1 } })).chats).toEqual([]);
+    }
+    const { rebuilt } = await rebuildLists(stores);
+    if (rebuilt === 0) continue;
+    const [made] = await index.entriesOf("b");
+    expect(await mine.list(), `${n}`).toEqual(before);
+    await mine.delete("b");
+    await mine.create({ id: "b", title: "T b" });
+    const [again] = await index.entriesOf("b");
+    if (!made || !again) throw new Error("there is no entry");
+    Object.assign(entry, again);
+    Object.assign(value, { ...(again.value as object), told: undefined });
+    Object.assign(before, await mine.list());
+  }
+  await index.update(
+    { key: "b", id: entry.id },
+    { version: entry.version + 1, order: entry.order, value: {} },
+  );
+  await mine.deleteAll();
+  expect((await stores.listThreads()).threads).toEqual([]);
+});
+
+test("a chat whose head does not say where it is listed is CORRUPT, stays listed over a rebuild, and is deleted", async () => {
+  for (const listed of [
+    null,
+    5,
+    { in: {} },
+    { key: 5 },
+    { in: { "chats:open:ada": 5 } },
+    { in: null },
+    { order: null },
+  ]) {
+    const { stores, mine } = setUp();
+    await mine.create({ id: "a", title: "T" });
+    const store = stores.open("chats:chat:ada:a");
+    const head = (await store.read()).metadata as { listed: object };
+    await store.commit({
+      metadata: {
+        ...head,
+        listed: typeof listed === "object" && listed ? { ...head.listed, ...listed } : listed,
+      },
+    });
+    await expect(mine.get("a"), JSON.stringify(listed)).rejects.toMatchObject(
+      storeError("CORRUPT", /listed/),
+    );
+    await rebuildLists(stores);
+    expect(await idsOf(mine)).toEqual(["a"]);
+    await mine.deleteAll();
+    expect((await stores.listThreads()).threads).toEqual([]);
+    expect((await stores.listIndexes()).names).toEqual([]);
+  }
+});
+
 test("wrong options are refused before any I/O", async () => {
   const { stores } = setUp();
   for (const indexedLabels of ["kind", [1], [""], Array(9).fill("a")])

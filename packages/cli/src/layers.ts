@@ -1,3 +1,4 @@
+import { isListed } from "@scrollback/collections";
 import { isCount, type ThreadPage } from "@scrollback/store-core";
 
 /** The layers and bridges, as the ids of their threads begin: what such a thread holds is theirs, not a conversation of messages. */
@@ -26,7 +27,8 @@ export function headProblem(
   if (metadata === undefined)
     return count > 0 || isState ? "its head (the metadata) is gone, so its layer cannot read it" : undefined;
   const { version } = Object(metadata) as { version?: unknown };
-  return isCount(version) === undefined && version !== 0
-    ? undefined
-    : "its head (the metadata) is not what its layer has written";
+  const isHead = isCount(version) === undefined && version !== 0;
+  if (!isHead || (version === 1 && !isState && !isListed(metadata)))
+    return "its head (the metadata) is not what its layer has written";
+  return undefined;
 }

@@ -52,10 +52,12 @@ export async function missingIn(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (!isListed(metadata) || !hasIndex(stores)) return [];
-  const missing = await missingEntries(stores, metadata.listed, { signal });
+  const missing = await missingEntries(stores, threadId, metadata.listed, { signal });
   if (missing.length === 0) return [];
   const now = await stores.open(threadId).read({ limit: 0, signal });
-  return isListed(now.metadata) ? await missingEntries(stores, now.metadata.listed, { signal }) : [];
+  return isListed(now.metadata)
+    ? await missingEntries(stores, threadId, now.metadata.listed, { signal })
+    : [];
 }
 
 /** Deletes threads of a backend with their entries in lists. */

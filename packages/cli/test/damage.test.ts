@@ -124,6 +124,7 @@ test("a named thread that is damaged does not stop a command for the others", as
 
 const heads: Record<string, string> = {
   "chats:chat:ada:c": "its head (the metadata) is gone",
+  "chats:chat:ada:d": "its head (the metadata) is not what its layer has written",
   "sessions:session:a:b:c": "its head (the metadata) is gone",
   "sessions:user:a:b": "its head (the metadata) is gone",
   "sessions:app:a": "its head (the metadata) is not what its layer has written",
@@ -136,6 +137,10 @@ test("verify names threads of chats and sessions whose head is gone, or is no he
   for (const id of ["plain", "chats:chat:ada:c", "sessions:session:a:b:c", "sessions:user:a:b"])
     await stores.open(id).commit({ append });
   await stores.open("chats:chat:ada:d").commit({ append, metadata: { version: 1 } });
+  const listed = { key: "e", order: 1, in: { "chats:open:ada": "id" } };
+  await stores.open("chats:chat:ada:e").commit({ append, metadata: { version: 1, listed } });
+  const value = { threadId: "chats:chat:ada:e", listed };
+  await stores.index("chats:open:ada").insert({ key: "e", id: "id" }, { version: 1, order: 1, value });
   await stores.open("sessions:user:a:c").commit({ metadata: { version: 2 } });
   await stores.open("sessions:app:a").commit({ metadata: ["mine"] });
   const { code, stdout } = await run(["verify", folder.url(), "--json"]);

@@ -1,4 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
+import { isListing, type Listed } from "./lists/listed.ts";
 
 /** The format version of everything that this package writes. */
 export const FORMAT_VERSION = 1;
@@ -32,5 +33,20 @@ export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSIO
     {
       threadId,
     },
+  );
+}
+
+/** The metadata of threads that a layer lists: as {@link parseMetadata}, and `CORRUPT` if it does not say where the thread is listed. */
+export function parseListed<T extends { readonly version: typeof FORMAT_VERSION; readonly listed: Listed }>(
+  threadId: string,
+  metadata: unknown,
+  owner: { readonly package: string; readonly kind: string },
+): T | undefined {
+  const head = parseMetadata<T>(threadId, metadata, owner);
+  if (head === undefined || isListing(head.listed)) return head;
+  throw new StoreError(
+    "CORRUPT",
+    `the metadata of thread "${threadId}" does not say where the ${owner.kind} is listed`,
+    { threadId },
   );
 }

@@ -1,6 +1,6 @@
 export { type ListClock, systemListClock } from "./clock.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
-export { parseMetadata } from "./format.ts";
+export { parseListed, parseMetadata } from "./format.ts";
 export {
   isListed,
   isLost,

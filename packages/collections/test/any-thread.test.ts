@@ -59,7 +59,7 @@ test("a thread that changed while it was deleted is listed again", async () => {
   const at = { expectedRevision: revision };
   await expect(removeAnyThread(racing, "t", at)).rejects.toMatchObject({ code: "CONFLICT" });
   const { listed } = await metadataIn(stores);
-  expect(await missingEntries(stores, listed)).toEqual([]);
+  expect(await missingEntries(stores, "t", listed)).toEqual([]);
   expect(await entriesIn(stores)).toMatchObject([{ threadId: "t", entry: { id: listed.in.i } }]);
 });
 
@@ -123,5 +123,5 @@ test("an index that has lost a part has no entry of a thread", async () => {
       },
     }),
   });
-  expect(await missingEntries(evicted, listedIn({ i: "e" }))).toEqual(["i"]);
+  expect(await missingEntries(evicted, "t", listedIn({ i: "e" }))).toEqual(["i"]);
 });

@@ -8,7 +8,7 @@ import {
   type StoreFactory,
   type ThreadPage,
 } from "@scrollback/store-core";
-import { FORMAT_VERSION, parseMetadata } from "./format.ts";
+import { FORMAT_VERSION, parseSession } from "./format.ts";
 import { copyOf, largestKey, prefixed, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
@@ -67,7 +67,7 @@ export async function readSession(
     ...(limit !== undefined && { limit }),
     ...(signal && { signal }),
   });
-  const head = parseMetadata<Head>(threadId, page.metadata);
+  const head = parseSession<Head>(threadId, page.metadata);
   // Otherwise a new session of this id would begin with these events.
   if (head === undefined && page.count > 0)
     throw new StoreError(

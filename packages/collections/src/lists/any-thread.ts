@@ -7,7 +7,8 @@ import {
 } from "@scrollback/store-core";
 import { Entries } from "./entries.ts";
 import {
-  type EntryValue,
+  entryValueOf,
+  isListing,
   type Listed,
   type Member,
   type Missing,
@@ -28,11 +29,7 @@ interface AnyThread extends Snapshot<never> {
 export function isListed(
   metadata: unknown,
 ): metadata is { readonly listed: Listed; readonly incarnation?: string } {
-  const { listed } = Object(metadata) as { listed?: unknown };
-  const { key, order, in: places } = Object(listed) as Partial<Listed>;
-  return (
-    typeof key === "string" && typeof order === "number" && typeof places === "object" && places !== null
-  );
+  return isListing((Object(metadata) as { listed?: unknown }).listed);
 }
 
 /** A thread that a layer may list, for programs that know no layer. */
@@ -110,8 +107,7 @@ async function* entriesIn(
   for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
     const page = await stores.index(index).list({ ...call, ...(cursor !== undefined && { cursor }) });
     for (const entry of page.entries) {
-      const { threadId } = Object(entry.value) as Partial<EntryValue<unknown>>;
-      yield { index, entry, threadId: typeof threadId === "string" ? threadId : undefined };
+      yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
     }
     cursor = page.cursor;
   }
@@ -143,15 +139,19 @@ function isNamedBy(listed: Listed, index: string, { key, id }: IndexEntry): bool
   return listed.key === key && placesOf(listed).some(([name, named]) => name === index && named === id);
 }
 
-/** The indexes of a thread in which its entry is not there, is unreadable, or was marked by a deletion that did not come to its end. */
+/** The indexes of a thread in which its entry is not there, is damaged, or was marked by a deletion that did not come to its end. */
 export async function missingEntries(
   stores: StoreFactory<unknown>,
+  threadId: string,
   { key, in: places }: Listed,
   call: { signal?: AbortSignal } = {},
 ): Promise<string[]> {
   const missing = Object.entries(places).map(async ([index, id]) => {
     const entries = await stores.index(index).entriesOf(key, call).catch(ifLost);
-    const isThere = entries.some((entry) => entry.id === id && entry.version < SEALED && !entry.problem);
+    const isThere = entries.some(
+      (entry) =>
+        entry.id === id && entry.version < SEALED && entryValueOf(entry.value)?.threadId === threadId,
+    );
     return isThere ? [] : [index];
   });
   return (await Promise.all(missing)).flat();
@@ -180,7 +180,7 @@ export async function listAgain(
   if (!thread.listed) return undefined;
   const { listed } = thread;
   const member = anyThread(chats, threadId, basesOf(listed));
-  const missing = await missingEntries(chats, listed, call);
+  const missing = await missingEntries(chats, threadId, listed, call);
   if (missing.length === 0) return false;
   const entries = new Entries<never>({ stores: chats, wall: Date.now });
   const made = await entries.open(member, missing, listed, { lifeMs: null });
@@ -220,7 +220,7 @@ export async function rebuildLists(
   for await (const { threadId, metadata } of stores.iterateThreads({ prefix, ...call })) {
     if (!isListed(metadata)) continue;
     listed++;
-    if ((await missingEntries(stores, metadata.listed, call)).length === 0) continue;
+    if ((await missingEntries(stores, threadId, metadata.listed, call)).length === 0) continue;
     if ((await ifReadable(listAgain(stores, threadId, call), onError)) === true) rebuilt++;
   }
   return { listed, rebuilt };

@@ -4,6 +4,7 @@ import {
   CLOSING,
   type Draft,
   type EntryValue,
+  entryValueOf,
   type InAndLeft,
   type Listed,
   type Member,
@@ -144,7 +145,7 @@ export class Entries<T> {
 
 /** Where an entry says that its thread is listed. */
 export function listedOf(value: unknown): InAndLeft {
-  return (value as EntryValue<unknown> | undefined)?.listed ?? { in: {} };
+  return entryValueOf(value)?.listed ?? { in: {} };
 }
 
 function entryValue<T>(

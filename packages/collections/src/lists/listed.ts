@@ -103,3 +103,31 @@ export function isNamed(
 ): boolean {
   return listed?.in[index] === id || listed?.left?.[index] === id;
 }
+
+/** Whether a value says where a thread is listed. */
+export function isListing(value: unknown): value is Listed {
+  const { key, names = [], order, in: current, left = {} } = Object(value) as Partial<Listed>;
+  return (
+    isName(key) &&
+    Array.isArray(names) &&
+    names.every(isName) &&
+    Number.isFinite(order) &&
+    isPlaces(current) &&
+    Object.keys(current).length > 0 &&
+    isPlaces(left)
+  );
+}
+
+/** The value of an entry; undefined if it is damaged, or not an entry of a list of threads. */
+export function entryValueOf<T>(value: unknown): EntryValue<T> | undefined {
+  const found = Object(value) as EntryValue<T>;
+  return isName(found.threadId) && isListing(found.listed) ? found : undefined;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isPlaces(value: unknown): value is Places {
+  return typeof value === "object" && value !== null && Object.values(value).every(isName);
+}

@@ -3,7 +3,7 @@ import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {
   type Draft,
-  type EntryValue,
+  entryValueOf,
   isNamed,
   type Listed,
   type Member,
@@ -42,6 +42,8 @@ export interface ListRequest<T, S extends Snapshot<T>> {
   readonly cursor?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   memberOf(names: Names): Member<T, S>;
+  /** Whether what an entry tells is not damaged, otherwise the head is read. Default: it is not. */
+  isTold?(told: T): boolean;
   /** Default: all. A page with a filter may be short. */
   filter?(told: T): boolean;
   /** Reads the head of each thread. Default: only where the entry may not say what the head says. */
@@ -256,13 +258,14 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
     const { index, signal } = request;
     const { version, key, id, order } = entry;
-    const value = entry.value as EntryValue<T> | undefined;
+    const value = entryValueOf<T>(entry.value);
     const member = request.memberOf({ key, names: value?.listed.names });
     const told = value?.told;
     const isEnough =
       version !== OPEN &&
       version < SEALED &&
       told !== undefined &&
+      (request.isTold?.(told) ?? true) &&
       !value?.isDoubtful &&
       !(value?.until !== undefined && value.until <= this.#clock.wall());
     if (isEnough && !request.readsAll) return { member, told, order };
@@ -297,7 +300,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
         for (const { key, value } of page.entries)
           found.set(key, {
             key,
-            names: (value as EntryValue<T> | undefined)?.listed.names ?? found.get(key)?.names,
+            names: entryValueOf(value)?.listed.names ?? found.get(key)?.names,
           });
         cursor = page.cursor;
       } while (cursor !== undefined);
