@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { runMutated } from "../../../../conformance-tests/test/fixtures/source-mutants/run-mutated.ts";
-import { explore } from "./explore.ts";
+import { firstProblem } from "./first-problem.ts";
 import { listsMutants } from "./mutants.ts";
-import { largeScopes } from "./scopes.ts";
-import { runWorlds } from "./world.ts";
+import { largeScopes, scopeOf } from "./scopes.ts";
 
 const WORLDS = Number(process.env.SCROLLBACK_WORLDS ?? 1_000);
 /** Above it, a scope is explored in part. */
@@ -11,11 +9,11 @@ const MOST_EXECUTIONS = 1_000;
 /** Far above the time that a busy machine needs. */
 const TIMEOUT_MS = 600_000;
 
-test.each(largeScopes)(
-  "every order of $name keeps the promises of lists",
-  async (scope) => {
-    const { problem, trace } = await explore(scope, MOST_EXECUTIONS);
-    expect({ problem, trace }).toEqual({});
+test(
+  "every order of large scopes keeps the promises of lists",
+  async () => {
+    const run = { scopes: largeScopes, mostExecutions: MOST_EXECUTIONS, isTraced: true };
+    expect(await firstProblem(run)).toBeUndefined();
   },
   TIMEOUT_MS,
 );
@@ -23,19 +21,18 @@ test.each(largeScopes)(
 test(
   "lists keep their promises in random worlds",
   async () => {
-    const { problem, trace, counts } = await runWorlds(1, WORLDS);
-    expect({ problem, trace }).toEqual({});
-    // The worlds included the events that they must test.
-    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(WORLDS / 20);
+    expect(await firstProblem({ worlds: [1, WORLDS], isTraced: true })).toBeUndefined();
   },
   TIMEOUT_MS,
 );
 
 test.each(listsMutants)(
   "lists without the rule that $rule are detected",
-  async ({ changes, scope, seed }) => {
-    const env = scope ? { MUTANT_SCOPE: JSON.stringify(scope) } : { MUTANT_SEED: String(seed) };
-    const found = await runMutated<string>(new URL("worker.ts", import.meta.url), changes, env);
+  async ({ changes, scope, seed = 1 }) => {
+    const found = await firstProblem(
+      scope ? { scopes: [scopeOf(...scope)] } : { worlds: [seed, 1_000] },
+      changes,
+    );
     expect(found).toMatch(/ (is|has|was|tells) /);
     expect(found).not.toMatch(/^failed/);
   },
