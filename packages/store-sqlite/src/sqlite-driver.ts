@@ -83,7 +83,11 @@ export class SqliteDriver implements Driver {
   readonly index: EntryIndex = {
     insertEntry: (request) => this.#writeEntries(({ entries }) => entries.insert(request), request.signal),
     updateEntry: (request) => this.#writeEntries(({ entries }) => entries.update(request), request.signal),
-    removeEntry: (request) => this.#writeEntries(({ entries }) => entries.remove(request), request.signal),
+    removeEntry: async (request) => {
+      const isFound = await this.#writeEntries(({ entries }) => entries.remove(request), request.signal);
+      if (isFound) await this.#emptyLog(await this.#open());
+      return isFound;
+    },
     entriesOf: (request) => this.#read(({ entries }) => entries.ofKey(request), request.signal),
     listEntries: (request) => this.#read(({ entries }) => entries.list(request), request.signal),
     listIndexes: (request) => this.#read(({ entries }) => entries.names(request), request.signal),
@@ -208,8 +212,7 @@ export class SqliteDriver implements Driver {
 
   /**
    * Removes content that a clear or a deletion leaves behind: rows of an expired or deleted thread, and removed content in the
-   * write-ahead log, which is also in the file until the log is copied to it. That the log cannot be emptied is not reported: a later
-   * checkpoint empties it.
+   * write-ahead log.
    *
    * @throws StoreError `UNAVAILABLE` if rows are left. Later commits and deletions remove them.
    */
@@ -220,6 +223,14 @@ export class SqliteDriver implements Driver {
     } catch (error) {
       throw rowsLeft(error);
     }
+    await this.#emptyLog(open);
+  }
+
+  /**
+   * Removes what the write-ahead log has, which is also in the file until the log is copied to it. That the log cannot be emptied is not
+   * reported: a later checkpoint empties it.
+   */
+  async #emptyLog({ statements }: OpenDatabase): Promise<void> {
     const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
     while (!this.#closed && performance.now() < deadline) {
       try {
