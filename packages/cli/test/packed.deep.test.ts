@@ -174,7 +174,7 @@ describe("docs/reference/cli.md", async () => {
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\||\s)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help");
-    expect(names).toHaveLength(10);
+    expect(names).toHaveLength(11);
     for (const name of names) {
       expect(page).toContain(`\`scrollback ${name} `);
       const help = await project.run([name, "--help"]);
