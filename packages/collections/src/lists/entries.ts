@@ -117,10 +117,12 @@ export class Entries<T> {
     await this.#index(index).update({ key, id }, { version: SEALED, order, value, expiresAt });
   }
 
+  /** Those in the bases last: they name the others, for another deletion if this one dies. */
   async remove(member: Member<T>, places: InAndLeft): Promise<void> {
-    await Promise.all(
-      placesOf(places).map(([index, id]) => this.#index(index).remove({ key: member.key, id })),
-    );
+    for (const isBase of [false, true]) {
+      const some = placesOf(places).filter(([index]) => member.bases.includes(index) === isBase);
+      await Promise.all(some.map(([index, id]) => this.#index(index).remove({ key: member.key, id })));
+    }
   }
 
   /** Returns all entries of a thread in its {@link Member.bases}, and in those that these name. */
