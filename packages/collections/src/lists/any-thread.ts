@@ -9,11 +9,11 @@ import { Entries } from "./entries.ts";
 import {
   entryValueOf,
   isListing,
+  isNamed,
   type Listed,
   type Member,
   type Missing,
   OPEN,
-  placesOf,
   SEALED,
   type Snapshot,
 } from "./listed.ts";
@@ -129,14 +129,10 @@ export async function isLost(
   // A thread that has lost its head is found by its entry alone.
   if (!isListed(metadata)) {
     if (revision !== null) return false;
-  } else if (isNamedBy(metadata.listed, index, entry)) return false;
+  } else if (metadata.listed.key === entry.key && isNamed(metadata, index, entry.id)) return false;
   // It may have been removed, with its thread, after it was listed.
   const entries = await stores.index(index).entriesOf(entry.key, call);
   return entries.some(({ id }) => id === entry.id);
-}
-
-function isNamedBy(listed: Listed, index: string, { key, id }: IndexEntry): boolean {
-  return listed.key === key && placesOf(listed).some(([name, named]) => name === index && named === id);
 }
 
 /** The indexes of a thread in which its entry is not there, is damaged, or was marked by a deletion that did not come to its end. */
