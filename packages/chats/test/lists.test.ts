@@ -137,10 +137,13 @@ test("two servers that create one chat at the same moment do not keep deleteAll 
       await otherEvents();
     }
   })();
-  await vi.waitFor(() => expect(made).toBeGreaterThan(3));
-  await two.deleteAll();
-  expect((await idsOf(two)).filter((id) => id.startsWith("c"))).toEqual([]);
-  isOver = true;
+  try {
+    await vi.waitFor(() => expect(made).toBeGreaterThan(3));
+    await two.deleteAll();
+    expect((await idsOf(two)).filter((id) => id.startsWith("c"))).toEqual([]);
+  } finally {
+    isOver = true;
+  }
   await writing;
   await two.deleteAll();
   expect((await stores.listIndexes()).names).toEqual([]);
