@@ -1,6 +1,5 @@
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { Observation, ObservedChange, Outcome } from "./observation.ts";
-import { parseRevision } from "./timeline.ts";
 
 /** A requested change, with all calls that had its operation id. */
 export interface Operation {

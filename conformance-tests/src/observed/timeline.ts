@@ -1,4 +1,4 @@
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { formatRevision, parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { Observation, ObservedThread } from "./observation.ts";
 
 /** The maximum difference of the clients' clock and the backend's clock, in microseconds. */
@@ -33,8 +33,11 @@ export class Timeline {
 
   constructor(seen: readonly Sighting[], thread: ObservedThread) {
     const incarnations = new Map<string, Incarnation>();
+    /** As they were observed, with their tags, by incarnation and number. */
+    const tagged = new Map<string, string>();
     for (const sighting of seen) {
       const { incarnation, number } = parseRevision(sighting.revision);
+      tagged.set(formatRevision(incarnation, number), sighting.revision);
       const known = incarnations.get(incarnation);
       incarnations.set(incarnation, {
         incarnation,
@@ -50,8 +53,10 @@ export class Timeline {
     }
     for (const { incarnation, newest, until } of inOrder([...incarnations.values()])) {
       for (let number = 1; number <= newest; number++) {
-        this.#slots.set(`${incarnation}.${number}`, this.revisions.length);
-        this.revisions.push(`${incarnation}.${number}`);
+        const bare = formatRevision(incarnation, number);
+        const revision = tagged.get(bare) ?? bare;
+        this.#slots.set(revision, this.revisions.length);
+        this.revisions.push(revision);
       }
       this.gaps.push(this.revisions.length);
       this.#expiries.set(this.revisions.length, until);
@@ -106,12 +111,6 @@ function inOrder(incarnations: readonly Incarnation[]): Incarnation[] {
     ordered.push(...left.splice(Math.max(0, next), 1));
   }
   return ordered;
-}
-
-/** A revision as every driver makes it, see `formatRevision`. */
-export function parseRevision(revision: string): { incarnation: string; number: number } {
-  const dot = revision.lastIndexOf(".");
-  return { incarnation: revision.slice(0, dot), number: Number(revision.slice(dot + 1)) };
 }
 
 /** The first and the last possible slot of an event between two moments, from the events at known positions. */

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "./arguments.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
+import { parseRevision } from "./driver.ts";
 import { StoreError } from "./errors.ts";
 import type { PortableStore } from "./portable-store.ts";
 import type { Revision, ThreadPage } from "./store.ts";
@@ -123,7 +124,8 @@ export async function copyThread<M>(
       throw foreignContent();
     }
     // The first commit of the copy began the thread. So no one else has written if the thread has no further commits.
-    if (progress && numberOf(there.revision) !== progress.commits) throw foreignContent();
+    if (progress && (!there.revision || parseRevision(there.revision).number !== progress.commits))
+      throw foreignContent();
     let reached = progress?.copied ?? 0;
     let commits = progress?.commits ?? 0;
     let at = there.revision;
@@ -202,11 +204,6 @@ function targetGone(): StoreError {
 
 function foreignContent(): StoreError {
   return new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
-}
-
-/** The number of commits of a thread: the end of its revision. */
-function numberOf(revision: Revision | null): number {
-  return Number(revision?.slice(revision.lastIndexOf(".") + 1));
 }
 
 /** Whether metadata belongs to an unfinished copy in several commits: the thread has only the first messages of its source. */

@@ -1,4 +1,5 @@
 import { invalid } from "./arguments.ts";
+import { parseRevision } from "./driver.ts";
 import type { Cursor, Revision } from "./store.ts";
 
 /** A position between two messages of one incarnation of a thread. */
@@ -22,16 +23,11 @@ export function boundsAt(
   { before, after }: CursorRange,
 ): { before: number | undefined; after: number | undefined } {
   const isKnown = ({ incarnation }: CursorLocation) =>
-    revision === null || incarnation === incarnationOf(revision);
+    revision === null || incarnation === parseRevision(revision).incarnation;
   return {
     before: before && (isKnown(before) ? before.sequence : 1),
     after: after && (isKnown(after) ? after.sequence : 0),
   };
-}
-
-/** The incarnation within a revision: constant from a thread's first commit until it expires or is deleted. */
-function incarnationOf(revision: Revision): string {
-  return revision.slice(0, revision.lastIndexOf("."));
 }
 
 /**
@@ -39,7 +35,7 @@ function incarnationOf(revision: Revision): string {
  * beginning.
  */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
-  return Buffer.from(`1:${incarnationOf(revision)}:${sequence}`).toString("base64url");
+  return Buffer.from(`1:${parseRevision(revision).incarnation}:${sequence}`).toString("base64url");
 }
 
 /** Parses a cursor. @throws StoreError `INVALID_ARGUMENT` for a string that is not a cursor. */

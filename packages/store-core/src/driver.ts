@@ -274,6 +274,11 @@ export interface Driver {
   /** Absent if unknown. */
   readonly target?: DriverTarget | undefined;
   /**
+   * True if store-core must send each request once, also after an error that is worth a retry: the connection may be in a transaction of
+   * the caller, which the error has ended.
+   */
+  readonly sendsOnce?: boolean;
+  /**
    * See {@link CommitRequest}. Every reader sees the commit as a whole or not at all. Every read that starts after it
    * returned sees it.
    */
@@ -331,7 +336,18 @@ export const REMEMBERED_MS = 10_000;
  */
 export const REPEATED_WITHIN_MS = REMEMBERED_MS - REPLY_TIMEOUT_MS;
 
-/** The revision of commit number `n` (from 1) in `incarnation`. */
-export function formatRevision(incarnation: string, n: number): Revision {
-  return `${incarnation}.${n}`;
+/**
+ * The revision of commit number `n` (from 1) in `incarnation`.
+ *
+ * @param tag random characters of base64url, for a backend on which a commit can be undone, such as by a rollback: the next one gets the
+ *   same number.
+ */
+export function formatRevision(incarnation: string, n: number, tag?: string): Revision {
+  return tag === undefined ? `${incarnation}.${n}` : `${incarnation}.${n}-${tag}`;
+}
+
+/** The parts of a revision of {@link formatRevision}. The incarnation has no dot. */
+export function parseRevision(revision: Revision): { readonly incarnation: string; readonly number: number } {
+  const dot = revision.lastIndexOf(".");
+  return { incarnation: revision.slice(0, dot), number: Number.parseInt(revision.slice(dot + 1), 10) };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { invalid } from "./arguments.ts";
+import { formatIdCursor, parseIdCursor } from "./id-cursor.ts";
 
 /**
  * The index of a driver: entries beside threads, on the database's own sorted index. Layers keep lists on it. Each verb is one
@@ -201,8 +201,6 @@ export function entryPageOf(found: readonly StoredEntry[], limit: number): Entry
   return { entries, ...(found.length > limit && last && { next: sortKey(last) }) };
 }
 
-const NAMES_CURSOR = "after.";
-
 /**
  * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
  *
@@ -217,7 +215,7 @@ export function indexListingOf(
   const last = names.at(-1);
   return {
     names,
-    ...(isMore && last !== undefined && { cursor: NAMES_CURSOR + Buffer.from(last).toString("base64url") }),
+    ...(isMore && last !== undefined && { cursor: formatIdCursor(last) }),
   };
 }
 
@@ -226,11 +224,6 @@ export function indexListingOf(
  *
  * @throws StoreError `INVALID_ARGUMENT` for another cursor.
  */
-export function nameOfCursor({ prefix, cursor }: IndexesRequest): string | undefined {
-  if (cursor === undefined) return undefined;
-  const text = cursor.startsWith(NAMES_CURSOR) ? cursor.slice(NAMES_CURSOR.length) : "";
-  const name = Buffer.from(text, "base64url").toString();
-  if (name === "" || !name.startsWith(prefix) || Buffer.from(name).toString("base64url") !== text)
-    invalid("listIndexes: cursor must be one that listIndexes() gave for the same prefix");
-  return name;
+export function nameOfCursor(request: IndexesRequest): string | undefined {
+  return parseIdCursor("listIndexes", request);
 }

@@ -45,6 +45,7 @@ export {
   type ListRequest,
   MAX_VALUE_BYTES,
   NO_THREAD,
+  parseRevision,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
@@ -98,11 +99,13 @@ export {
   reportUnpaired,
   type UnpairedTool,
 } from "./history.ts";
+export { formatIdCursor, parseIdCursor } from "./id-cursor.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export { MemoryIndex } from "./memory-index.ts";
 export * from "./message.ts";
+export { withMissing } from "./missing-messages.ts";
 export { modelHistory } from "./model-history.ts";
 export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";

@@ -552,7 +552,8 @@ export class PortableStore<M> implements MessageStore<M> {
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    const { clock } = this.#context;
+    const { clock, driver } = this.#context;
+    if (driver.sendsOnce) return await untilAborted(attempt, signal);
     if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
     // The first attempt is made without these layers, because it is nearly always the only one.
     const began = clock.monotonic();

@@ -98,8 +98,9 @@ export class StoreContext<M> {
     }
   }
 
-  /** Sends a request of the factory, and retries during a short outage of the backend. */
+  /** Sends a request of the factory, and retries during a short outage of the backend, unless the driver sends each request once. */
   request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.driver.sendsOnce) return this.once(operation, signal);
     const attempt = () => this.#attempt(operation);
     return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
   }

@@ -16,67 +16,45 @@ import {
   type StoredEntry,
   sortKey,
 } from "@scrollback/store-core";
-import { fromText, toBigint, toText } from "./row.ts";
-import { type Statement, statement } from "./statements.ts";
+import type { Call } from "./sessions.ts";
+import { fromText, toBigint, toText } from "./text.ts";
 
-/** How the index of a log sends statements. */
-export interface EntrySource {
-  send(statement: Statement, values: unknown[]): Promise<EntryReply>;
-  /** Like `send`, but a statement that may have been executed is not repeated. */
-  sendOnce(statement: Statement, values: unknown[]): Promise<EntryReply>;
-}
-
-interface EntryReply {
-  readonly rows: readonly (readonly unknown[])[];
-  readonly rowCount: number | null;
-}
-
-/** The number of expired entries that a write removes. */
-const SWEPT_ENTRIES = 100;
-
-/** The index in a table of its own: one row per entry, see `entriesDefinition`. Each verb is one statement. */
+/** The index: one row per entry in the table `entries`. Each verb calls one function of 004-entries.sql. */
 export class PostgresEntries implements EntryIndex {
-  readonly #source: EntrySource;
-  readonly #statements;
+  readonly #call: Call;
 
-  constructor(table: string, source: EntrySource) {
-    this.#source = source;
-    this.#statements = statementsOn(table);
+  constructor(call: Call) {
+    this.#call = call;
   }
 
   async insertEntry(put: EntryPut): Promise<boolean> {
-    const { rowCount } = await this.#source.sendOnce(this.#statements.insert, valuesOf(put));
-    return rowCount === 1;
+    const [row] = await this.#call("insert_entry_v1", putArguments(put), "once");
+    return row?.[0] === true;
   }
 
   async updateEntry(put: EntryPut): Promise<number | null> {
-    const { rows } = await this.#source.send(this.#statements.update, valuesOf(put));
-    return rows[0] ? Number(rows[0][0]) : null;
+    const [row] = await this.#call("update_entry_v1", putArguments(put));
+    return row?.[0] == null ? null : Number(row[0]);
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    const { rows } = await this.#source.send(this.#statements.remove, [placeDigest(place), Date.now()]);
-    return rows[0]?.[0] === true;
+    const [row] = await this.#call("remove_entry_v1", [placeDigest(place)]);
+    return row?.[0] === true;
   }
 
   async entriesOf(place: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    const digest = keyDigest(place);
-    const values = [`${digest}.`, `${digest}/`, Date.now()];
-    const { rows } = await this.#source.send(this.#statements.ofKey, values);
-    return rows.map(entryOf);
+    return (await this.#call("entries_of_v1", [keyDigest(place)])).map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
-    const values = [toText(index), after ?? SORT_KEY_ENDS[direction], Date.now(), limit + 1];
-    const { rows } = await this.#source.send(this.#statements[direction], values);
-    return entryPageOf(rows.map(entryOf), limit);
+    const values = [toText(index), direction === "down", after ?? SORT_KEY_ENDS[direction], limit + 1];
+    return entryPageOf((await this.#call("list_entries_v1", values)).map(entryOf), limit);
   }
 
-  /** Sends one statement, which searches an index once per name. */
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
-    const values = [toText(prefix), toText(nameOfCursor(request) ?? ""), limit + 1, Date.now()];
-    const { rows } = await this.#source.send(this.#statements.names, values);
+    const values = [toText(prefix), toText(nameOfCursor(request) ?? ""), limit + 1];
+    const rows = await this.#call("list_indexes_v1", values);
     return indexListingOf(
       rows.map(([name]) => fromText(String(name))),
       limit,
@@ -84,59 +62,17 @@ export class PostgresEntries implements EntryIndex {
   }
 }
 
-function statementsOn(table: string) {
-  const columns = "key, id, version, sort, value, expires_at";
-  const alive = (now: string) => `(expires_at IS NULL OR expires_at > ${now})`;
-  // Rows that another write locks are left to it: two sweeps with different orders would deadlock.
-  const swept = `swept AS (DELETE FROM ${table} WHERE place IN (
-  SELECT place FROM ${table} WHERE name = $2 AND expires_at <= $9 AND place <> $1 LIMIT ${SWEPT_ENTRIES} FOR UPDATE SKIP LOCKED
-))`;
-  // Both conditions and the order by the beginning use the index.
-  const page = (comparison: ">" | "<", direction: "ASC" | "DESC") =>
-    statement(
-      `SELECT ${columns} FROM ${table} WHERE name = $1 AND left(sort, 128) ${comparison}= left($2, 128) AND sort ${comparison} $2 ` +
-        `AND ${alive("$3")} ORDER BY left(sort, 128) ${direction}, sort ${direction} LIMIT $4`,
-    );
-  const next = (names: string) =>
-    `(SELECT name FROM ${table} WHERE ${names} AND ${alive("$4")} ORDER BY name LIMIT 1)`;
-  return {
-    insert: statement(
-      `WITH ${swept}
-INSERT INTO ${table} AS e (place, name, key, id, sort, version, value, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (place) DO UPDATE SET sort = excluded.sort, version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
-WHERE e.expires_at <= $9`,
-    ),
-    /** The lock makes `found` the newest state, which the update then changes. */
-    update: statement(
-      `WITH ${swept},
-found AS (SELECT version FROM ${table} WHERE place = $1 AND name = $2 AND key = $3 AND id = $4 AND ${alive("$9")} FOR UPDATE),
-changed AS (
-  UPDATE ${table} AS e SET sort = $5, version = $6, value = $7, expires_at = $8 FROM found WHERE e.place = $1 AND found.version < $6
-)
-SELECT version FROM found`,
-    ),
-    remove: statement(`DELETE FROM ${table} WHERE place = $1 RETURNING ${alive("$2")}`),
-    ofKey: statement(`SELECT ${columns} FROM ${table} WHERE place >= $1 AND place < $2 AND ${alive("$3")}`),
-    up: page(">", "ASC"),
-    down: page("<", "DESC"),
-    names: statement(
-      `WITH RECURSIVE found AS (
-  SELECT ${next("name >= $1 AND name > $2")} AS name, 1 AS place
-  UNION ALL
-  SELECT ${next("name > found.name")}, place + 1
-  FROM found WHERE left(found.name, length($1)) = $1 AND place < $3
-)
-SELECT name FROM found WHERE left(name, length($1)) = $1 ORDER BY place`,
-    ),
-  };
-}
-
-/** The parameters of a write. */
-function valuesOf(put: EntryPut): unknown[] {
+/** The arguments of a write. */
+function putArguments(put: EntryPut): unknown[] {
   const { index, key, id, version, value, expiresAt } = put;
   const names = [placeDigest(put), toText(index), toText(key), toText(id)];
-  const expiry = expiresAt === undefined ? null : toBigint(expiresAt);
-  return [...names, sortKey(put), version, toText(value), expiry, Date.now()];
+  return [
+    ...names,
+    sortKey(put),
+    version,
+    toText(value),
+    expiresAt === undefined ? null : toBigint(expiresAt),
+  ];
 }
 
 /** A value that is not of its type fails when it is read. */

@@ -7,9 +7,15 @@ const login = permanent(
 );
 const shutdown = retryable("the server is starting or shutting down; a failover may be under way");
 const conflict = retryable("the statement conflicted with another transaction; see cause");
+const conflictInTransaction = retryable(
+  "the transaction conflicted with another one; roll it back and repeat all of it",
+);
 const slow = retryable("the server cancelled the request, for example by statement_timeout; see cause");
 const otherTable = unsupported(
-  "the table has other columns or another primary key than the stores need; use another table, or create it as the package's documentation says",
+  "the schema has other tables or functions than the stores need; name a schema of its own in the option schema, or run setup()",
+);
+const notSetUp = permanent(
+  "the schema lacks tables or functions that the stores need; run setup(), or the migrations that the package's documentation names",
 );
 const encoding = unsupported(
   "the database cannot hold a character of the message; its encoding must be UTF8: create it with ENCODING 'UTF8'",
@@ -23,7 +29,7 @@ const clientLost = permanent(
   "client: the given Client has lost its connection or was ended; use a Pool, which reconnects",
 );
 const inTransaction = permanent(
-  "client: something else began a transaction on the given Client, or on all connections that the given Pool had; end it",
+  "client: a statement in the transaction of the given Client failed, or the given Pool has connections in transactions that were never ended; roll back",
 );
 const clientClosed = permanent("client: the given Pool was ended");
 
@@ -32,12 +38,16 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "0A000": unsupported("the server cannot do what the stores need; see cause"), // feature_not_supported
   "22021": encoding, // character_not_in_repertoire
   "22P05": encoding, // untranslatable_character
+  "23505": {
+    code: "CORRUPT",
+    message: "postgres: the thread is damaged: it has messages that its row does not count; delete it",
+  }, // unique_violation
   "25006": readOnly, // read_only_sql_transaction
   "25P02": inTransaction, // in_failed_sql_transaction
   "28000": login, // invalid_authorization_specification
   "28P01": login, // invalid_password
   "3D000": permanent("the database of url or client does not exist"), // invalid_catalog_name
-  "3F000": permanent("the schema does not exist; create it, or use another one"), // invalid_schema_name
+  "3F000": notSetUp, // invalid_schema_name
   "40001": conflict, // serialization_failure
   "40P01": conflict, // deadlock_detected
   "42501": permanent(
@@ -46,10 +56,8 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "42601": unsupported("the server does not understand the stores' SQL; it must be PostgreSQL; see cause"), // syntax_error
   "42703": otherTable, // undefined_column
   "42804": otherTable, // datatype_mismatch
-  "42883": otherTable, // undefined_function: of an operator on columns of other types
-  "42P01": permanent(
-    "the table does not exist in this database; run setup(), or create it as the package's documentation says",
-  ), // undefined_table
+  "42883": notSetUp, // undefined_function
+  "42P01": notSetUp, // undefined_table
   "42P10": otherTable, // invalid_column_reference: no unique constraint on the keys
   "53100": permanent("the server's disk is full"), // disk_full
   "53200": retryable("the server has no memory left"), // out_of_memory
@@ -74,8 +82,8 @@ export class OpenTransactionError extends Error {
   override readonly name = "OpenTransactionError";
 }
 
-/** What a request is sent on: a pool of the stores, a pool that was handed in, or one connection that was handed in. */
-export type ClientKind = "own pool" | "pool" | "connection";
+/** What a request is sent on: a pool of the stores, a pool or one connection that was handed in, or an embedded database. */
+export type ClientKind = "own pool" | "pool" | "connection" | "embedded";
 
 /**
  * See `RecordLog.classifyError`.
@@ -91,7 +99,9 @@ export function classifyError(
   if (error instanceof OpenTransactionError) return inTransaction;
   const state = sqlStateOf(error);
   if (state) {
-    if (Object.hasOwn(errorsBySqlState, state)) return errorsBySqlState[state];
+    const known = Object.hasOwn(errorsBySqlState, state) ? errorsBySqlState[state] : undefined;
+    if (known === conflict && kind === "connection") return conflictInTransaction;
+    if (known) return known;
     // Class 08 are connection exceptions; a pooler without a server for the connection reports 57P.
     return state.startsWith("08") || state.startsWith("57P") ? lost(error, server) : undefined;
   }
@@ -104,14 +114,6 @@ export function classifyError(
   if (name === "TimeoutError" || lostMessages.test(message) || unusableClient.test(message))
     return lost(error, server);
   return network(error, server);
-}
-
-/** Whether a prepared statement is missing, or another one has its name: a pooler has changed the connection. */
-export function isStatementLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const state = sqlStateOf(error);
-  // invalid_sql_statement_name, duplicate_prepared_statement, and a table that was altered after the preparation.
-  return state === "26000" || state === "42P05" || (state === "0A000" && /cached plan/.test(error.message));
 }
 
 /** See `ConnectionPool.verdictOn`. */

@@ -1,19 +1,13 @@
-import {
-  type ChatMessage,
-  createStores,
-  RecordLogDriver,
-  type StoreFactory,
-  type TraitsOption,
-} from "@scrollback/store-core";
+import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } from "@scrollback/store-core";
 import { type PostgresStoreOptions, parseOptions } from "./options.ts";
-import { PostgresRecordLog } from "./postgres-log.ts";
+import { PostgresDriver } from "./postgres-driver.ts";
 
-export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
+export { type Migration, migrations, setupScript } from "./migrations.ts";
+export type { PgliteClient, PostgresClient, PostgresStoreOptions } from "./options.ts";
 
 /**
- * Creates stores in two tables of a PostgreSQL database. Connects at the first call of a store. `setup()` creates missing tables.
- * PostgreSQL does not delete expired rows: if you use `ttlMs`, regularly run the DELETE statements of the package's
- * documentation.
+ * Creates stores in a schema of a PostgreSQL database. Connects at the first call of a store. `setup()` creates the tables and functions.
+ * PostgreSQL does not delete expired rows: if you use `ttlMs`, have a scheduler call the function `sweep_v1()` of the schema.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
@@ -25,6 +19,6 @@ export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
 export function createPostgresStores<M = ChatMessage>(
   options: PostgresStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
-  const { table, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new PostgresRecordLog(table)), storeOptions);
+  const { used, storeOptions } = parseOptions(options);
+  return createStores(new PostgresDriver(used), storeOptions);
 }

@@ -12,13 +12,42 @@ import {
   type UsedClient,
 } from "@scrollback/store-core";
 import { Client, Pool, type PoolClient } from "pg";
+import type { ClientKind } from "./errors.ts";
+import { DEFAULT_SCHEMA } from "./migrations.ts";
 
-/** A pool or a connection of `pg`. */
-export type PostgresClient = Pool | Client | PoolClient;
+/** A PGlite, as far as the stores use it. */
+export interface PgliteClient {
+  readonly waitReady: Promise<void>;
+  query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<{ rows: unknown[] }>;
+  exec(text: string): Promise<unknown>;
+}
+
+/** A pool or a connection of `pg` or of a package with the same API, such as `@neondatabase/serverless`; or a PGlite. */
+export type PostgresClient = Pool | Client | PoolClient | PgliteClient;
 
 /** The client may be of another copy of pg. */
 export function isPool(client: PostgresClient): client is Pool {
   return "totalCount" in client;
+}
+
+export function isPglite(client: PostgresClient): client is PgliteClient {
+  return "waitReady" in client;
+}
+
+export function kindOf({ client, owned }: UsedClient<PostgresClient>): ClientKind {
+  if (isPglite(client)) return "embedded";
+  if (!isPool(client)) return "connection";
+  return owned ? "own pool" : "pool";
+}
+
+/** The address that a client connects to. pg reads a pool's URL and the environment only when it opens a connection. */
+export function locationOf(client: PostgresClient): {
+  host?: string;
+  port?: number;
+  database?: string | undefined;
+} {
+  if (isPglite(client)) return {};
+  return isPool(client) ? new Client(client.options) : client;
 }
 
 /** Options of `createPostgresStores`: either `url` or `client`, and the options of every backend. */
@@ -26,30 +55,28 @@ export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
    * `postgres://[user[:password]@]host[:port][/database][?options]` or `postgresql://…`, with the options of `pg`, and with
    * user name and password percent-encoded. `?sslmode=verify-full` enables TLS. `pg` ignores parameters that it does not know. A
-   * parameter with the name of an option of this factory, such as `?tableName=…`, is refused. The factory opens a pool of 10
+   * parameter with the name of an option of this factory, such as `?schema=…`, is refused. The factory opens a pool of 10
    * connections at the first call and closes it in `close()`.
    */
   url?: string;
   /**
-   * A `Pool` of `pg` 8, or a connected `Client` on which nothing else begins a transaction. The factory never closes it.
+   * A `Pool` of `pg` 8 or of a package with the same API; a PGlite; or one connected `Client`, on which every call is sent once, also within a
+   * transaction of the caller. The factory never closes it.
    */
   client?: PostgresClient;
-  /** The schema of the table. Default: the first schema in the user's `search_path` with the table. */
+  /** The schema of the tables and functions, which nothing else should be in. Default `"scrollback"`. */
   schema?: string;
-  /** The table of all threads of these stores. Default `"scrollback_messages"`. */
-  tableName?: string;
 }
 
-/** The client, schema and table of the rows. */
-export interface PostgresTable extends UsedClient<PostgresClient> {
-  readonly schema: string | undefined;
-  readonly tableName: string;
+/** The client and the schema of the tables. */
+export interface PostgresSchema extends UsedClient<PostgresClient> {
+  readonly schema: string;
 }
 
 const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] or postgresql://…";
 
-/** An identifier has at most 63 bytes, and the names of the indexes are longer than the table's name: up to `_entries_expiry`. */
-const MAX_NAME_BYTES = 48;
+/** An identifier has at most 63 bytes. */
+const MAX_NAME_BYTES = 63;
 
 const isName: Check = (value) =>
   typeof value === "string" &&
@@ -61,9 +88,12 @@ const isName: Check = (value) =>
     : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without quotes around it`;
 
 const isClient: Check = (value) => {
-  const problem = hasMethods("query", "connect", "on")(value);
+  const problem = hasMethods("query")(value);
   if (problem) return problem;
   const client = value as PostgresClient;
+  if (isPglite(client)) return undefined;
+  const problemOfPg = hasMethods("query", "connect", "on")(value);
+  if (problemOfPg) return problemOfPg;
   const settings: object = isPool(client) ? client.options : client;
   return "binary" in settings && settings.binary
     ? "must not have pg's option binary: the stores read texts"
@@ -77,19 +107,18 @@ const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
   }),
   client: isClient,
   schema: isName,
-  tableName: isName,
   ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
 export function parseOptions<M>(options: PostgresStoreOptions<M>): {
-  table: PostgresTable;
+  used: PostgresSchema;
   storeOptions: StoreOptions<M>;
 } {
   checkFactoryOptions("createPostgresStores", options, optionChecks);
-  const { url, client, schema, tableName = "scrollback_messages", ...storeOptions } = options ?? {};
-  const used = clientFrom("createPostgresStores", { url, client }, openPool);
-  return { table: { ...used, schema, tableName }, storeOptions };
+  const { url, client, schema = DEFAULT_SCHEMA, ...storeOptions } = options ?? {};
+  const used = clientFrom<PostgresClient>("createPostgresStores", { url, client }, openPool);
+  return { used: { ...used, schema }, storeOptions };
 }
 
 /** Returns a pool for a URL. It does not connect yet. */

@@ -1,38 +1,32 @@
-import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
+import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import { toText } from "../src/row.ts";
-import { type Namespace, openLog } from "./client.ts";
-import { watchedLog } from "./queries.ts";
-import { makeTable } from "./table.ts";
+import { connect, type Namespace } from "./client.ts";
+import { watchedDriver } from "./queries.ts";
+import { makeSchema } from "./schema.ts";
 
-/** Returns a function that creates harnesses on a server, each with its own table. */
+/** Returns a function that creates harnesses on a server, each with its own schema. */
 export function postgresHarnesses(starting: Promise<SharedServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;
-    const table = await makeTable(url);
-    const namespace: Namespace = { url, tableName: table.tableName };
+    const schema = await makeSchema(url);
+    const namespace: Namespace = { url, schema: schema.schema };
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await proxy.forwardUrl(url, 5432) };
     const module = new URL("./client.ts", import.meta.url);
-    return recordLogHarness({
+    const { driver, sent } = watchedDriver(namespace);
+    return {
+      driver,
       server: { product, version },
-      connect: () => openLog(namespace),
-      connectCounted() {
-        const { log, sent } = watchedLog(namespace);
-        return { log, requestCount: () => sent.length };
-      },
+      connect: () => connect(namespace),
+      requestCount: () => sent.length,
       childProcess: { module, data: namespace },
-      rows: table.rows,
-      replaceTexts: table.replaceTexts,
-      async dumpIndex(index) {
-        const text = `SELECT * FROM ${table.entries} WHERE name = $1`;
-        return JSON.stringify((await table.pool.query(text, [toText(index)])).rows);
-      },
-      faults: { connect: () => openLog(faulty), proxy, childProcess: { module, data: faulty } },
+      raw: schema.raw,
+      faults: { connect: () => connect(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
+        await driver.close();
         await proxy.close();
-        await table[Symbol.asyncDispose]();
+        await schema[Symbol.asyncDispose]();
       },
-    });
+    };
   };
 }

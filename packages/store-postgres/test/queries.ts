@@ -1,12 +1,11 @@
 import { Client, type PoolConfig } from "pg";
 import { parseOptions } from "../src/options.ts";
-import { PostgresRecordLog } from "../src/postgres-log.ts";
+import { PostgresDriver } from "../src/postgres-driver.ts";
 import type { Namespace } from "./client.ts";
 
 /** A query that was sent on a connection. */
 export interface SentQuery {
   readonly text: string;
-  readonly name?: string | undefined;
   readonly values?: unknown[] | undefined;
 }
 
@@ -21,17 +20,17 @@ export function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
   } as unknown as PoolConfig["Client"];
 }
 
-/** A log, and a record of its queries. */
-export function watchedLog(
-  { url, tableName }: Namespace,
+/** A driver, and a record of its queries. */
+export function watchedDriver(
+  { url, schema }: Namespace,
   sent: SentQuery[] = [],
-): { log: PostgresRecordLog; sent: SentQuery[] } {
-  const { table } = parseOptions({ url, tableName });
-  Reflect.set(table.client, "Client", watchedClient(sent));
-  return { log: new PostgresRecordLog(table), sent };
+): { driver: PostgresDriver; sent: SentQuery[] } {
+  const { used } = parseOptions({ url, schema });
+  Reflect.set(used.client, "Client", watchedClient(sent));
+  return { driver: new PostgresDriver(used), sent };
 }
 
-/** Returns the verbs of the recorded queries, and clears the record. */
-export function takeVerbs(sent: SentQuery[]): string[] {
-  return sent.splice(0).map(({ text }) => text.split(" ")[0] ?? "");
+/** Returns the functions that the recorded queries called, and clears the record. */
+export function takeCalls(sent: SentQuery[]): string[] {
+  return sent.splice(0).map(({ text }) => /\.(\w+)\(/.exec(text)?.[1] ?? text);
 }

@@ -1,8 +1,9 @@
 import {
   countOf,
-  invalid,
+  formatIdCursor,
   type ListedThread,
   type ListRequest,
+  parseIdCursor,
   type ThreadListing,
   type UnreadableThread,
 } from "@scrollback/store-core";
@@ -14,16 +15,15 @@ import { fromStored, isDamagedId, rowsByPrefix, shownId, toStored } from "./text
 /** A page ends early after this number of metadata characters, because reading more at once takes long. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
 
-const CURSOR_START = "after.";
-
 /** A row of `selectThreads`. Integers are bigints, so that a damaged value does not fail the other rows. */
 type ListedRow = Readonly<Record<keyof ThreadSummary, bigint | null>> & {
   readonly id: string | Uint8Array<ArrayBuffer>;
 };
 
 /** Lists threads in the order of their ids. Must run in a read transaction. */
-export function listThreads(statements: Statements, { prefix, limit, cursor }: ListRequest): ThreadListing {
-  const after = cursor === undefined ? undefined : parseCursor(cursor, prefix);
+export function listThreads(statements: Statements, request: ListRequest): ThreadListing {
+  const { prefix, limit } = request;
+  const after = parseIdCursor("listThreads", request);
   const now = Date.now();
   const threads: ListedThread[] = [];
   const corrupt: UnreadableThread[] = [];
@@ -58,7 +58,7 @@ export function listThreads(statements: Statements, { prefix, limit, cursor }: L
       });
     }
   }
-  return { threads, corrupt, ...(!isEnd && { cursor: formatCursor(last) }) };
+  return { threads, corrupt, ...(!isEnd && { cursor: formatIdCursor(fromStored(last?.id)) }) };
 }
 
 /**
@@ -116,18 +116,4 @@ function readRow(row: ListedRow): ThreadSummary | undefined {
 
 function isCount(value: bigint | null): boolean {
   return value !== null && value >= 0n && value <= Number.MAX_SAFE_INTEGER;
-}
-
-/** The cursor holds the id of the last thread of its page. */
-function formatCursor(last: ListedRow | undefined): string {
-  return CURSOR_START + Buffer.from(fromStored(last?.id)).toString("base64url");
-}
-
-function parseCursor(cursor: string, prefix: string): string {
-  const text = cursor.startsWith(CURSOR_START) ? cursor.slice(CURSOR_START.length) : "";
-  const id = Buffer.from(text, "base64url").toString();
-  if (id === "" || !id.startsWith(prefix) || Buffer.from(id).toString("base64url") !== text) {
-    invalid("cursor must be one that listThreads() gave for the same prefix");
-  }
-  return id;
 }

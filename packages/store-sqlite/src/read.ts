@@ -7,15 +7,12 @@ import {
   pinnedOf,
   type ReadRequest,
   type SequenceBounds,
-  StoreError,
   selectRange,
   type ThreadView,
+  withMissing,
 } from "@scrollback/store-core";
 import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
-
-/** If more messages than this are missing, the read fails instead of returning an empty record for each. */
-const MOST_MISSING = 10_000;
 
 interface Entry {
   readonly sequence: number;
@@ -39,7 +36,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   };
 }
 
-function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): Entry[] {
+function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): readonly Entry[] {
   const { key } = thread;
   const { first, next } = wanted;
   const pinned = pinnedOf(wanted);
@@ -54,16 +51,5 @@ function selectEntries(statements: Statements, thread: ThreadRow, wanted: Sequen
   };
   const entries = first < next ? select(first, next) : [];
   entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
-  if (entries.length === countOf(wanted)) return entries;
-  // Rows are missing. An empty record for each makes that visible; leaving them out would hide it.
-  if (countOf(wanted) - entries.length > MOST_MISSING) {
-    throw new StoreError(
-      "CORRUPT",
-      `the thread is damaged: ${countOf(wanted) - entries.length} of ${countOf(wanted)} messages are missing`,
-    );
-  }
-  const records = new Map(entries.map(({ sequence, record }) => [sequence, record]));
-  const sequences = Array.from({ length: next - first }, (_, index) => first + index);
-  sequences.unshift(...pinned);
-  return sequences.map((sequence) => ({ sequence, record: records.get(sequence) ?? "" }));
+  return withMissing(wanted, entries);
 }

@@ -1,0 +1,91 @@
+-- Scrollback's tables.
+--
+-- In each file of this folder "scrollback" stands for the schema: setup() and the command `scrollback migrations` put another one in its
+-- place. Apply the files in the order of their numbers, each in a transaction of its own.
+--
+-- Each row belongs to a tenant: the setting scrollback.tenant of the connection that wrote it, or '' without one. Texts have two
+-- characters in place of what PostgreSQL's texts cannot hold, or what separates them here: U+001A and a digit: 0 for U+0000, 1 for U+001E, 2 for
+-- U+001A. There are no foreign keys: each would cost an insert a search, and the functions keep the tables together.
+
+-- One row per thread, as its newest commit left it. An expired thread counts as absent; sweep_v1() removes its rows. No index has a column
+-- that a commit changes, so that commits are HOT updates.
+CREATE TABLE "scrollback".threads (
+  tenant text COLLATE "C" NOT NULL CHECK (octet_length(tenant) <= 128),
+  id text COLLATE "C" NOT NULL,
+  -- Identifies the thread from its first commit until it expires or is deleted.
+  life text COLLATE "C" NOT NULL,
+  -- The number of commits, and random characters of the newest one: a rollback gives back the number, but not these.
+  number bigint NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  expires_at timestamptz,
+  -- The messages have the sequence numbers from `first` to `next` - 1. Before them are at most two that trimming kept: a leading system
+  -- message and a compaction item.
+  first bigint NOT NULL,
+  next bigint NOT NULL,
+  pinned bigint,
+  compaction bigint,
+  -- What trimming knows, so that it looks at no message twice: the messages from `first` to `userless` - 1 are not of the user, those up to
+  -- `startless` - 1 cannot begin the thread; the newest compaction item, or 0.
+  userless bigint NOT NULL,
+  startless bigint NOT NULL,
+  newest_compaction bigint NOT NULL,
+  metadata text,
+  PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 70);
+
+-- One row per message. A record begins with the version of its format, a letter for its kind and 13 digits of its time; the rest is the
+-- codec's text: JSON, unless the stores have another codec.
+CREATE TABLE "scrollback".messages (
+  tenant text COLLATE "C" NOT NULL,
+  life text COLLATE "C" NOT NULL,
+  sequence bigint NOT NULL,
+  created_at timestamptz NOT NULL,
+  role text COLLATE "C" NOT NULL,
+  record text NOT NULL,
+  PRIMARY KEY (tenant, life, sequence)
+);
+
+-- The commits that a repeated request must not make again: the newest 64 of each thread, and those of the last 10 seconds.
+CREATE TABLE "scrollback".operations (
+  tenant text COLLATE "C" NOT NULL,
+  life text COLLATE "C" NOT NULL,
+  -- The SHA-256 of the operation id.
+  operation bytea NOT NULL,
+  number bigint NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  at timestamptz NOT NULL,
+  PRIMARY KEY (tenant, life, operation)
+);
+
+-- The deletions of the last 10 seconds, for repeated requests. Later ones remove the older ones; so does sweep_v1().
+CREATE TABLE "scrollback".deletions (
+  tenant text COLLATE "C" NOT NULL,
+  -- The SHA-256 of the thread's id.
+  thread bytea NOT NULL,
+  -- The SHA-256 of the operation id.
+  operation bytea NOT NULL,
+  -- Of the deleted thread; NULL if there was none.
+  life text COLLATE "C",
+  at timestamptz NOT NULL
+);
+CREATE INDEX deletions_thread ON "scrollback".deletions (tenant, thread);
+
+-- One row per entry of an index. The key of a B-tree has at most 2,704 bytes, and names have up to 1,024 each: so the primary key is a
+-- digest, and the order is indexed by its beginning.
+CREATE TABLE "scrollback".entries (
+  tenant text COLLATE "C" NOT NULL,
+  place text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  key text NOT NULL,
+  id text NOT NULL,
+  sort text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  value text NOT NULL,
+  expires_at timestamptz,
+  PRIMARY KEY (tenant, place)
+);
+CREATE INDEX entries_sort ON "scrollback".entries (tenant, name, left(sort, 96));
+CREATE INDEX entries_expiry ON "scrollback".entries (tenant, name, expires_at) WHERE expires_at IS NOT NULL;

@@ -1,0 +1,228 @@
+-- The functions that the stores call. The number in a name is the version of its arguments and results: a newer package creates further
+-- functions, and a process with an older one goes on with its own.
+--
+-- They run with the caller's rights, so that policies of row-level security apply. Each statement in them sees what was committed before it,
+-- so they lock the thread's row first and look up after. They wait for a lock for at most 4 seconds. Conflicts, repeats and
+-- refusals are results, not errors, so that the caller's transaction stays usable.
+
+-- Makes a commit.
+--
+-- p_life       for a thread that this commit begins; its first characters make the revision of this commit unique
+-- p_expected   the revision that the thread must have; '' if it must not exist; NULL for any
+-- p_drop       the number of messages to drop from the end; -1 for all
+-- p_records    the records to append, with U+001E between two; NULL for none
+-- p_kinds      one letter per record
+-- p_metadata   the record of the metadata; '' to remove it; NULL to keep it
+-- p_max        the number of messages to trim the thread to; NULL for no trimming
+-- p_exact      whether exactly so many stay; otherwise trimming by turns
+-- p_ttl        in milliseconds; NULL: the thread never expires
+-- p_created    for a thread that this commit begins, in milliseconds since 1970
+-- p_updated    likewise, for any
+--
+-- Returns the outcome ('committed', 'repeated', 'revision-conflict', 'operation-conflict'), a space, and a revision: of this commit, of the
+-- first one with this operation id, or of the thread; '' if it does not exist.
+CREATE FUNCTION "scrollback".commit_v1(
+  p_id text, p_operation text, p_digest text, p_life text, p_expected text,
+  p_drop bigint, p_records text, p_kinds text, p_metadata text,
+  p_max bigint, p_exact boolean, p_ttl bigint, p_created bigint, p_updated bigint
+) RETURNS text LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+DECLARE
+  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_thread CONSTANT bytea := sha256(convert_to(p_id, 'UTF8'));
+  v_operation CONSTANT bytea := sha256(convert_to(p_operation, 'UTF8'));
+  v_tag CONSTANT text := left(p_life, 8);
+  v_last record;
+  v_known record;
+  v_now timestamptz;
+  v_is_there boolean;
+  v_is_alive boolean;
+  v_revision text;
+  v_life text;
+  v_number bigint;
+  v_first bigint;
+  v_next bigint;
+  v_kept bigint;
+  v_pinned bigint;
+  v_compaction bigint;
+  v_userless bigint;
+  v_startless bigint;
+  v_newest bigint;
+  v_cut bigint;
+  v_from bigint;
+  v_follows boolean;
+  v_sequence bigint;
+  v_kind text;
+BEGIN
+  LOOP
+    SELECT life, number, tag, updated_at, expires_at, first, next, pinned, compaction, userless, startless, newest_compaction INTO v_last
+    FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
+    v_is_there := FOUND;
+    v_now := clock_timestamp();
+    v_is_alive := v_is_there AND (v_last.expires_at IS NULL OR v_last.expires_at > v_now);
+    v_revision := CASE WHEN v_is_alive THEN v_last.life || '.' || v_last.number || '-' || v_last.tag ELSE '' END;
+
+    SELECT life, number, tag, digest INTO v_known FROM "scrollback".operations
+    WHERE tenant = v_tenant AND operation = v_operation AND life = ANY (ARRAY(
+      SELECT CASE WHEN v_is_alive THEN v_last.life END
+      UNION ALL
+      SELECT life FROM "scrollback".deletions WHERE tenant = v_tenant AND thread = v_thread AND at > v_now - interval '10 s'
+    )) LIMIT 1;
+    IF FOUND THEN
+      RETURN CASE WHEN v_known.digest = p_digest THEN 'repeated ' || v_known.life || '.' || v_known.number || '-' || v_known.tag
+        ELSE 'operation-conflict ' || v_revision END;
+    END IF;
+    IF p_expected <> v_revision THEN
+      RETURN 'revision-conflict ' || v_revision;
+    END IF;
+    EXIT WHEN v_is_there;
+
+    INSERT INTO "scrollback".threads
+      (tenant, id, life, number, tag, created_at, updated_at, first, next, userless, startless, newest_compaction)
+    VALUES (v_tenant, p_id, p_life, 0, '', to_timestamp(p_created / 1000.0), to_timestamp(p_updated / 1000.0), 1, 1, 1, 1, 0)
+    ON CONFLICT DO NOTHING;
+    -- If it does nothing, another transaction has just inserted the row.
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF v_is_alive THEN
+    v_life := v_last.life;
+    v_number := v_last.number + 1;
+    v_first := v_last.first;
+    v_next := v_last.next;
+    v_pinned := v_last.pinned;
+    v_compaction := v_last.compaction;
+    v_userless := v_last.userless;
+    v_startless := v_last.startless;
+    v_newest := v_last.newest_compaction;
+  ELSE
+    IF v_is_there THEN
+      DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_last.life;
+      DELETE FROM "scrollback".operations WHERE tenant = v_tenant AND life = v_last.life;
+    END IF;
+    v_life := p_life;
+    v_number := 1;
+    v_first := 1;
+    v_next := 1;
+    v_userless := 1;
+    v_startless := 1;
+    v_newest := 0;
+  END IF;
+
+  -- Drop.
+  IF p_drop < 0 THEN
+    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life;
+    v_pinned := NULL;
+    v_compaction := NULL;
+    v_first := v_next;
+  ELSIF p_drop > 0 THEN
+    IF v_next - v_first < p_drop THEN
+      IF v_next - v_first < p_drop - 1 OR v_compaction IS NULL THEN
+        v_pinned := NULL;
+      END IF;
+      v_compaction := NULL;
+      DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence < v_first AND sequence IS DISTINCT FROM v_pinned;
+    END IF;
+    v_next := greatest(v_next - p_drop, v_first);
+    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence >= v_next;
+  END IF;
+
+  v_from := coalesce(v_pinned, v_compaction, v_first);
+
+  -- Append.
+  v_kept := v_next;
+  v_next := v_kept + length(p_kinds);
+  v_userless := least(v_userless, v_kept);
+  v_startless := least(v_startless, v_kept);
+  IF v_next > v_kept THEN
+    INSERT INTO "scrollback".messages (tenant, life, sequence, created_at, role, record)
+    SELECT v_tenant, v_life, v_kept + place - 1,
+      to_timestamp(coalesce(substring(record from '^1.(\d{13})')::bigint, p_updated) / 1000.0),
+      CASE substr(record, 2, 1) WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
+      record
+    FROM unnest(string_to_array(p_records, chr(30))) WITH ORDINALITY AS appended (record, place);
+  END IF;
+
+  -- The newest compaction item: an appended one, or the known one, or an older one if that was dropped.
+  IF strpos(p_kinds, 'k') > 0 THEN
+    v_newest := v_next - strpos(reverse(p_kinds), 'k');
+  ELSIF v_newest >= v_kept OR v_newest > 0 AND v_newest < v_first AND v_newest IS DISTINCT FROM v_compaction THEN
+    SELECT coalesce(max(sequence), v_compaction, 0) INTO v_newest FROM "scrollback".messages
+    WHERE tenant = v_tenant AND life = v_life AND sequence >= v_first AND sequence < v_kept AND substr(record, 2, 1) = 'k';
+  END IF;
+
+  -- Trim, like trim in store-core's trimming.ts.
+  IF v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int > p_max THEN
+    IF p_exact THEN
+      v_pinned := NULL;
+      -- The newest messages may include the second of two that were kept.
+      IF v_compaction IS NULL OR v_next - p_max >= v_first THEN
+        v_compaction := NULL;
+        v_first := v_next - p_max;
+        v_newest := CASE WHEN v_newest < v_first THEN 0 ELSE v_newest END;
+      END IF;
+    ELSE
+      IF p_max < 2 THEN
+        v_pinned := NULL;
+      ELSIF v_pinned IS NULL AND v_compaction IS NULL THEN
+        SELECT sequence INTO v_pinned FROM "scrollback".messages
+        WHERE tenant = v_tenant AND life = v_life AND sequence = v_first AND substr(record, 2, 1) = 's';
+      END IF;
+      v_cut := v_next - p_max + (v_pinned IS NOT NULL)::int;
+      v_cut := v_cut + (v_newest > 0 AND v_newest < v_cut)::int;
+      v_userless := greatest(v_cut, v_userless);
+      SELECT sequence INTO v_sequence FROM "scrollback".messages
+      WHERE tenant = v_tenant AND life = v_life AND sequence >= v_userless AND substr(record, 2, 1) = 'u' ORDER BY sequence LIMIT 1;
+      IF FOUND THEN
+        v_userless := v_sequence;
+        v_first := v_userless;
+      ELSE
+        v_userless := v_next;
+        v_startless := greatest(v_cut, v_startless);
+        v_follows := v_startless > v_first AND EXISTS (SELECT FROM "scrollback".messages
+          WHERE tenant = v_tenant AND life = v_life AND sequence = v_startless - 1 AND substr(record, 2, 1) IN ('c', 'b'));
+        v_kind := NULL;
+        FOR v_sequence, v_kind IN SELECT sequence, substr(record, 2, 1) FROM "scrollback".messages
+          WHERE tenant = v_tenant AND life = v_life AND sequence >= v_startless ORDER BY sequence
+        LOOP
+          EXIT WHEN NOT v_follows AND v_kind NOT IN ('t', 'b');
+          v_follows := v_kind IN ('c', 'b');
+          v_startless := v_sequence + 1;
+        END LOOP;
+        -- Only the newest message can be behind the last tool result, tool call and reasoning.
+        IF v_startless >= v_next AND v_cut < v_next THEN
+          SELECT v_next - (substr(record, 2, 1) NOT IN ('t', 'b', 'c'))::int INTO v_startless FROM "scrollback".messages
+          WHERE tenant = v_tenant AND life = v_life AND sequence = v_next - 1;
+        END IF;
+        v_first := v_startless;
+      END IF;
+      v_compaction := CASE WHEN v_newest > 0 AND v_newest < v_first THEN v_newest END;
+    END IF;
+  END IF;
+
+  -- One statement takes less time than three.
+  WITH trimmed AS (
+    -- From the first message that there was: a search from 0 would pass over the index entries of all deleted ones.
+    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence >= v_from AND sequence < v_first
+      AND sequence IS DISTINCT FROM v_pinned AND sequence IS DISTINCT FROM v_compaction
+  ), remembered AS (
+    INSERT INTO "scrollback".operations (tenant, life, operation, number, tag, digest, at)
+    VALUES (v_tenant, v_life, v_operation, v_number, v_tag, p_digest, v_now)
+  )
+  UPDATE "scrollback".threads SET
+    life = v_life, number = v_number, tag = v_tag,
+    created_at = CASE WHEN v_is_alive THEN created_at ELSE to_timestamp(p_created / 1000.0) END,
+    updated_at = to_timestamp(p_updated / 1000.0),
+    expires_at = CASE WHEN p_ttl IS NOT NULL
+      THEN to_timestamp(least(round(extract(epoch FROM v_now) * 1000) + p_ttl, 9007199254740991) / 1000.0) END,
+    first = v_first, next = v_next, pinned = v_pinned, compaction = v_compaction,
+    userless = v_userless, startless = v_startless, newest_compaction = v_newest,
+    metadata = CASE WHEN p_metadata IS NOT NULL THEN nullif(p_metadata, '') WHEN v_is_alive THEN metadata END
+  WHERE tenant = v_tenant AND id = p_id;
+  -- A busy thread has many rows of the last 10 seconds, so they are not searched at each 16th commit of it.
+  IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', to_timestamp(p_updated / 1000.0)) THEN
+    DELETE FROM "scrollback".operations
+    WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
+  END IF;
+  RETURN 'committed ' || v_life || '.' || v_number || '-' || v_tag;
+END
+$$;

@@ -1,0 +1,115 @@
+-- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; p_sort is
+-- the place of the entry in the order of its index. Expired entries count as absent. p_expires is in milliseconds since 1970, or NULL.
+
+-- Removes at most 100 expired entries of an index, but not the one that is being written. Rows that another write locks are left to it: two
+-- sweeps in different orders would deadlock.
+CREATE FUNCTION "scrollback".sweep_entries_v1(p_name text, p_place text) RETURNS void LANGUAGE sql AS $$
+  DELETE FROM "scrollback".entries WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND place IN (
+    SELECT place FROM "scrollback".entries
+    WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND name = p_name AND expires_at <= clock_timestamp()
+      AND place <> p_place LIMIT 100 FOR UPDATE SKIP LOCKED
+  )
+$$;
+
+-- Inserts an entry, unless there is one at its place. Returns whether it was inserted.
+CREATE FUNCTION "scrollback".insert_entry_v1(
+  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
+) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+BEGIN
+  PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
+  INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at)
+  VALUES (coalesce(current_setting('scrollback.tenant', true), ''),
+    p_place, p_name, p_key, p_id, p_sort, p_version, p_value, to_timestamp(p_expires / 1000.0))
+  ON CONFLICT (tenant, place) DO UPDATE
+  SET sort = excluded.sort, version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
+  WHERE e.expires_at <= clock_timestamp();
+  RETURN FOUND;
+END
+$$;
+
+-- Replaces an entry that has a lower version. Returns the version that it had; NULL if there is none.
+CREATE FUNCTION "scrollback".update_entry_v1(
+  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
+) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+DECLARE
+  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_version bigint;
+BEGIN
+  PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
+  SELECT version INTO v_version FROM "scrollback".entries
+  WHERE tenant = v_tenant AND place = p_place AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR UPDATE;
+  IF v_version < p_version THEN
+    UPDATE "scrollback".entries
+    SET sort = p_sort, version = p_version, value = p_value, expires_at = to_timestamp(p_expires / 1000.0)
+    WHERE tenant = v_tenant AND place = p_place;
+  END IF;
+  RETURN v_version;
+END
+$$;
+
+-- Removes an entry. Returns whether there was one.
+CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+DECLARE
+  v_was_alive boolean;
+BEGIN
+  DELETE FROM "scrollback".entries WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND place = p_place
+  RETURNING expires_at IS NULL OR expires_at > clock_timestamp() INTO v_was_alive;
+  RETURN coalesce(v_was_alive, false);
+END
+$$;
+
+-- Returns all entries of a key, whose places begin with p_digest and a dot.
+CREATE FUNCTION "scrollback".entries_of_v1(p_digest text)
+RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
+  FROM "scrollback".entries e
+  WHERE e.tenant = coalesce(current_setting('scrollback.tenant', true), '') AND e.place >= p_digest || '.' AND e.place < p_digest || '/'
+    AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp());
+END
+$$;
+
+-- Returns at most p_limit entries of an index behind p_after, in its order or (p_down) exactly reversed. The conditions and the order by
+-- the beginning of `sort` use the index.
+CREATE FUNCTION "scrollback".list_entries_v1(p_name text, p_down boolean, p_after text, p_limit bigint)
+RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+BEGIN
+  IF p_down THEN
+    RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
+    FROM "scrollback".entries e
+    WHERE e.tenant = v_tenant AND e.name = p_name AND left(e.sort, 96) <= left(p_after, 96) AND e.sort < p_after
+      AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+    ORDER BY left(e.sort, 96) DESC, e.sort DESC LIMIT p_limit;
+  ELSE
+    RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
+    FROM "scrollback".entries e
+    WHERE e.tenant = v_tenant AND e.name = p_name AND left(e.sort, 96) >= left(p_after, 96) AND e.sort > p_after
+      AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+    ORDER BY left(e.sort, 96), e.sort LIMIT p_limit;
+  END IF;
+END
+$$;
+
+-- Returns at most p_limit names of indexes with entries that begin with p_prefix and come after p_after ('' for none), in order. Each step
+-- searches the index for the next name.
+CREATE FUNCTION "scrollback".list_indexes_v1(p_prefix text, p_after text, p_limit bigint)
+RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_name text := p_after;
+BEGIN
+  FOR place IN 1..p_limit LOOP
+    SELECT e.name INTO v_name FROM "scrollback".entries e
+    WHERE e.tenant = v_tenant AND e.name >= p_prefix AND e.name > v_name AND e.name <= p_prefix || repeat(chr(1114111), 257)
+      AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+    ORDER BY e.name LIMIT 1;
+    EXIT WHEN NOT FOUND;
+    RETURN QUERY VALUES (v_name);
+  END LOOP;
+END
+$$;

@@ -1,0 +1,46 @@
+-- For people, and for tools that read with SQL: the messages of the current tenant as time, role, text and name of the tool.
+
+-- The value of a record; NULL for one that jsonb cannot hold (with U+0000, a lone surrogate), or that is no JSON: encrypted,
+-- compressed, or damaged.
+CREATE FUNCTION "scrollback".value_of(p_record text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  RETURN substr(p_record, 16)::jsonb;
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END
+$$;
+
+-- The text of a message: its content if that is a text, or the texts of its parts, in the usual shapes of messages; NULL if there is none.
+CREATE FUNCTION "scrollback".text_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN jsonb_typeof(p_message -> 'content') = 'string' THEN p_message ->> 'content'
+    ELSE (
+      SELECT string_agg(part ->> 'text', E'\n' ORDER BY place)
+      FROM jsonb_array_elements(CASE
+        WHEN jsonb_typeof(p_message -> 'content') = 'array' THEN p_message -> 'content'
+        WHEN jsonb_typeof(p_message -> 'parts') = 'array' THEN p_message -> 'parts'
+      END) WITH ORDINALITY AS parts (part, place)
+      WHERE jsonb_typeof(part -> 'text') = 'string' AND part ->> 'type' IS DISTINCT FROM 'reasoning'
+    )
+  END
+$$;
+
+-- The name of the first tool that a message calls, or whose result it has; NULL if there is none.
+CREATE FUNCTION "scrollback".tool_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(part ->> 'toolName', part #>> '{function,name}', part ->> 'name')
+  FROM jsonb_array_elements(CASE
+    WHEN jsonb_typeof(p_message -> 'tool_calls') = 'array' THEN p_message -> 'tool_calls'
+    WHEN jsonb_typeof(p_message -> 'content') = 'array' THEN p_message -> 'content'
+    WHEN jsonb_typeof(p_message -> 'parts') = 'array' THEN p_message -> 'parts'
+  END) WITH ORDINALITY AS parts (part, place)
+  WHERE coalesce(part ->> 'toolName', part #>> '{function,name}', part ->> 'name') IS NOT NULL
+  ORDER BY place LIMIT 1
+$$;
+
+CREATE VIEW "scrollback".conversation AS
+SELECT t.id AS thread, m.sequence, m.created_at AS time, m.role,
+  "scrollback".text_of("scrollback".value_of(m.record)) AS text,
+  "scrollback".tool_of("scrollback".value_of(m.record)) AS tool
+FROM "scrollback".threads t JOIN "scrollback".messages m ON m.tenant = t.tenant AND m.life = t.life
+WHERE t.tenant = coalesce(current_setting('scrollback.tenant', true), '')
+  AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp());

@@ -1,0 +1,116 @@
+import { readdir, readFile } from "node:fs/promises";
+import { type ErrorClassification, refusal, StoreError } from "@scrollback/store-core";
+import { isCreatedMeanwhile, readOnly } from "./errors.ts";
+import type { Session } from "./sessions.ts";
+
+/** The schema of the tables and functions, unless the option `schema` names another one. */
+export const DEFAULT_SCHEMA = "scrollback";
+
+const folder = new URL("../sql/", import.meta.url);
+const fileName = /^(\d{3})-[\w-]+\.sql$/;
+
+/** Quotes an SQL identifier. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A file of SQL that creates tables or functions, once in each schema. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/**
+ * The migrations, in their order. A released one is never changed: a new layout is a new migration.
+ *
+ * @param schema is put in the place of `"scrollback"`.
+ */
+export async function migrations(schema = DEFAULT_SCHEMA): Promise<readonly Migration[]> {
+  const names = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
+  return await Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, folder), "utf8");
+      const sql = text.replaceAll(`"${DEFAULT_SCHEMA}"`, () => quote(schema));
+      return { number: Number(name.slice(0, 3)), name, sql };
+    }),
+  );
+}
+
+/**
+ * A migration as one script, which runs as one transaction. Processes that run it at once take turns, and the second one fails at the row of the
+ * table `migrations` before it changes anything.
+ */
+export function scriptOf({ number, name, sql }: Migration, schema: string): string {
+  const table = `${quote(schema)}.migrations`;
+  const lock = `SELECT pg_advisory_xact_lock(hashtextextended('${`scrollback ${schema}`.replaceAll("'", "''")}', 0));`;
+  const first = `CREATE SCHEMA IF NOT EXISTS ${quote(schema)};
+CREATE TABLE IF NOT EXISTS ${table} (number int PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+`;
+  return `${lock}
+${number === 1 ? first : ""}INSERT INTO ${table} (number, name) VALUES (${number}, '${name}');
+${sql}`;
+}
+
+/** All scripts, for someone who runs them with another client, such as psql. */
+export async function setupScript(schema = DEFAULT_SCHEMA): Promise<string> {
+  const scripts = (await migrations(schema)).map((migration) => scriptOf(migration, schema));
+  return scripts.map((script) => `BEGIN;\n${script}COMMIT;\n`).join("\n");
+}
+
+/**
+ * Reads the encoding, whether the server accepts writes, whether the table of migrations is there, and for the tables that are there whether
+ * the user has privileges. $1 is the schema.
+ */
+const look = `SELECT getdatabaseencoding(), current_setting('transaction_read_only'), to_regclass(format('%I.migrations', $1::text)) IS NOT NULL,
+  (SELECT bool_and(has_table_privilege(c.oid, p)) FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p
+   WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relname IN ('threads', 'messages', 'operations', 'deletions', 'entries'))`;
+
+const wrongEncoding: ErrorClassification = {
+  code: "UNSUPPORTED",
+  message:
+    "postgres: the database's encoding must be UTF8, because messages may contain any character; create it with ENCODING 'UTF8'",
+};
+const notAllowed = (schema: string): ErrorClassification => ({
+  code: "UNAVAILABLE",
+  message: `postgres: the user needs the privileges SELECT, INSERT, UPDATE and DELETE on the tables of the schema ${quote(schema)}; grant them`,
+});
+
+/**
+ * Runs the missing migrations. Needs no privilege to create anything if there are none.
+ *
+ * @throws StoreError `UNSUPPORTED` for a schema of a newer package, and for a database that is not in UTF-8; `UNAVAILABLE` for a server or
+ *   a user that cannot write.
+ */
+export async function migrate(session: Session, schema: string): Promise<void> {
+  const wanted = await migrations(schema);
+  const [[encoding, isReadOnly, isThere, isAllowed] = []] = await session.query(look, [schema]);
+  if (encoding !== "UTF8") throw refusal(wrongEncoding);
+  if (isReadOnly === "on") throw refusal(readOnly);
+  if (isThere === true && isAllowed === false) throw refusal(notAllowed(schema));
+  let reached = isThere === true ? await versionOf(session, schema) : 0;
+  for (const migration of wanted.slice(reached)) {
+    if (migration.number <= reached) continue;
+    try {
+      await session.script(scriptOf(migration, schema));
+    } catch (error) {
+      if (!isCreatedMeanwhile(error)) throw error;
+      // Another process was first.
+      reached = await versionOf(session, schema);
+      if (reached < migration.number) throw error;
+    }
+  }
+  if (reached > wanted.length)
+    throw new StoreError(
+      "UNSUPPORTED",
+      `postgres: the schema ${quote(schema)} is of layout version ${reached}; this package supports up to ${wanted.length}; upgrade @scrollback/store-postgres`,
+    );
+}
+
+async function versionOf(session: Session, schema: string): Promise<number> {
+  const [[version] = []] = await session.query(
+    `SELECT coalesce(max(number), 0) FROM ${quote(schema)}.migrations`,
+    [],
+  );
+  return Number(version ?? 0);
+}

@@ -1,0 +1,109 @@
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
+  type Driver,
+  type DriverCapabilities,
+  type DriverTarget,
+  type ErrorClassification,
+  hostAndPort,
+  type ListRequest,
+  MAX_VALUE_BYTES,
+  type ReadRequest,
+  type ThreadListing,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from "./commit.ts";
+import { PostgresEntries } from "./entries.ts";
+import { type ClientKind, classifyError } from "./errors.ts";
+import { listArguments, listingOf } from "./list.ts";
+import { migrate, quote } from "./migrations.ts";
+import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
+import { readArguments, viewOf } from "./read.ts";
+import { type Call, type Session, sessionOf } from "./sessions.ts";
+import { toText } from "./text.ts";
+
+/**
+ * The driver for PostgreSQL. A thread is a row and rows of its messages; each verb calls one function of the schema, in one request. The files
+ * in `sql` have the tables and functions.
+ */
+export class PostgresDriver implements Driver {
+  readonly capabilities: DriverCapabilities;
+  readonly target: DriverTarget;
+  readonly index: PostgresEntries;
+  /** A connection that was handed in may be in its owner's transaction, which an error ends. */
+  readonly sendsOnce: boolean;
+  readonly #session: Session;
+  readonly #schema: string;
+  readonly #kind: ClientKind;
+  readonly #server: string | undefined;
+
+  constructor(used: PostgresSchema) {
+    const { client, schema } = used;
+    this.#schema = schema;
+    this.#kind = kindOf(used);
+    this.#session = sessionOf(used);
+    this.sendsOnce = this.#kind === "connection";
+    this.index = new PostgresEntries(this.#call);
+    const { host = "", port = 0, database } = locationOf(client);
+    this.#server = host === "" ? undefined : hostAndPort(host, port);
+    this.target = {
+      collection: "messages",
+      ...(database && { namespace: database }),
+      ...(host && !host.startsWith("/") && { server: { address: host, port } }),
+    };
+    const isEmbedded = this.#kind === "embedded";
+    this.capabilities = Object.freeze({
+      backend: "postgres",
+      maxMessageBytes: 16 * 1024 ** 2,
+      maxCommitBytes: 64 * 1024 ** 2,
+      maxCommitMessages: Number.MAX_SAFE_INTEGER,
+      sharing: isEmbedded ? "driver" : "network",
+      expiry: true,
+      trimmedWithinCommits: 0,
+      // What is remembered of a deletion is removed by a later one, or by sweep_v1().
+      deletedWithinMs: Number.MAX_SAFE_INTEGER,
+      index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
+      roundTrips: Object.freeze(isEmbedded ? { commit: 0, read: 0 } : { commit: 1, read: 1 }),
+    });
+  }
+
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const [row] = await this.#call("commit_v1", commitArguments(request));
+    return commitOutcomeOf(row?.[0]);
+  }
+
+  async read(request: ReadRequest): Promise<ThreadView> {
+    return viewOf(request, await this.#call("read_v1", readArguments(request)));
+  }
+
+  async delete({ threadId, operationId, expectedRevision }: DeleteRequest): Promise<DeleteOutcome> {
+    const values = [toText(threadId), toText(operationId), expectedArgument(expectedRevision)];
+    const [row] = await this.#call("delete_v1", values);
+    const { outcome, revision } = outcomeOf(row?.[0]);
+    return outcome === "revision-conflict" ? { outcome, revision } : ({ outcome } as DeleteOutcome);
+  }
+
+  async list(request: ListRequest): Promise<ThreadListing> {
+    return listingOf(await this.#call("list_threads_v1", listArguments(request)));
+  }
+
+  async setup(): Promise<void> {
+    await migrate(this.#session, this.#schema);
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  classifyError(error: unknown): ErrorClassification | undefined {
+    return classifyError(error, this.#server, this.#kind);
+  }
+
+  readonly #call: Call = (name, values, repetition) => {
+    const parameters = values.map((_, index) => `$${index + 1}`);
+    const text = `SELECT * FROM ${quote(this.#schema)}.${name}(${parameters.join(", ")})`;
+    return this.#session.query(text, values, repetition);
+  };
+}
