@@ -2,17 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { type ErrorClassification, refusal, StoreError } from "@scrollback/store-core";
 import { isCreatedMeanwhile, readOnly } from "./errors.ts";
 import type { Session } from "./sessions.ts";
-
-/** The schema of the tables and functions, unless the option `schema` names another one. */
-export const DEFAULT_SCHEMA = "scrollback";
+import { DEFAULT_SCHEMA, quote } from "./text.ts";
 
 const folder = new URL("../sql/", import.meta.url);
 const fileName = /^(\d{3})-[\w-]+\.sql$/;
-
-/** Quotes an SQL identifier. */
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** A file of SQL that creates tables or functions, once in each schema. */
 export interface Migration {

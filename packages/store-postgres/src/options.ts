@@ -13,7 +13,7 @@ import {
 } from "@scrollback/store-core";
 import { Client, Pool, type PoolClient } from "pg";
 import type { ClientKind } from "./errors.ts";
-import { DEFAULT_SCHEMA } from "./migrations.ts";
+import { DEFAULT_SCHEMA } from "./text.ts";
 
 /** A PGlite, as far as the stores use it. */
 export interface PgliteClient {

@@ -18,11 +18,11 @@ import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from ".
 import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";
 import { listArguments, listingOf } from "./list.ts";
-import { migrate, quote } from "./migrations.ts";
+import { migrate } from "./migrations.ts";
 import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
 import { readArguments, viewOf } from "./read.ts";
 import { type Call, type Session, sessionOf } from "./sessions.ts";
-import { toText } from "./text.ts";
+import { quote, toText } from "./text.ts";
 
 /**
  * The driver for PostgreSQL. A thread is a row and rows of its messages; each verb calls one function of the schema, in one request. The files

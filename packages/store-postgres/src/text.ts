@@ -1,3 +1,11 @@
+/** The schema of the tables and functions, unless the option `schema` names another one. */
+export const DEFAULT_SCHEMA = "scrollback";
+
+/** Quotes an SQL identifier. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 /** Separates the records of a commit: the ASCII record separator. */
 export const SEPARATOR = "\x1e";
 /** Begins an escape of two characters, for U+0000, which PostgreSQL's texts cannot hold, and for the separator. */

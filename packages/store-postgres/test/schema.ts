@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { RawAccess } from "@scrollback/conformance";
 import { Pool } from "pg";
-import { quote, setupScript } from "../src/migrations.ts";
-import { toText } from "../src/text.ts";
+import { setupScript } from "../src/migrations.ts";
+import { quote, toText } from "../src/text.ts";
 import type { Namespace } from "./client.ts";
 
 /** An unused schema, and a separate pool to inspect it. */
