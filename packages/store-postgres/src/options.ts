@@ -15,9 +15,8 @@ import { Client, Pool, type PoolClient } from "pg";
 import type { ClientKind } from "./errors.ts";
 import { DEFAULT_SCHEMA } from "./text.ts";
 
-/** A PGlite, as far as the stores use it. */
+/** A PGlite, or a transaction on it, as far as the stores use it. */
 export interface PgliteClient {
-  readonly waitReady: Promise<void>;
   query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<{ rows: unknown[] }>;
   exec(text: string): Promise<unknown>;
 }
@@ -31,7 +30,7 @@ export function isPool(client: PostgresClient): client is Pool {
 }
 
 export function isPglite(client: PostgresClient): client is PgliteClient {
-  return "waitReady" in client;
+  return "exec" in client;
 }
 
 export function kindOf({ client, owned }: UsedClient<PostgresClient>): ClientKind {
@@ -60,8 +59,8 @@ export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
    */
   url?: string;
   /**
-   * A `Pool` of `pg` 8 or of a package with the same API; a PGlite; or one connected `Client`, on which every call is sent once, also within a
-   * transaction of the caller. The factory never closes it.
+   * A `Pool` of `pg` 8 or of a package with the same API; or one connected `Client`, a PGlite or a transaction of a PGlite, on which every call
+   * is sent once, also within a transaction of the caller. The factory never closes it.
    */
   client?: PostgresClient;
   /** The schema of the tables and functions, which nothing else should be in. Default `"scrollback"`. */

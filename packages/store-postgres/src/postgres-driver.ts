@@ -44,7 +44,7 @@ export class PostgresDriver implements Driver {
     this.#schema = schema;
     this.#kind = kindOf(used);
     this.#session = sessionOf(used);
-    this.sendsOnce = this.#kind === "connection";
+    this.sendsOnce = this.#kind === "connection" || this.#kind === "embedded";
     this.index = new PostgresEntries(this.#call);
     const { host = "", port = 0, database } = locationOf(client);
     this.#server = host === "" ? undefined : hostAndPort(host, port);

@@ -50,7 +50,7 @@ class PgSession implements Session {
     // Without a name: a pooler may send the next statement to another connection of the server, which has not prepared it.
     const config: QueryArrayConfig = { text, values: [...values], rowMode: "array" };
     const request = async (connection: Client) => {
-      const { rows } = await connection.query<unknown[]>(config);
+      const { rows } = await connection.query<unknown[]>(config).catch(throwError);
       // On a connection that was handed in, the transaction is the caller's own.
       if (this.#isPool && isInTransaction(connection)) throw new OpenTransactionError();
       return rows;
@@ -75,7 +75,7 @@ class PgSession implements Session {
   }
 }
 
-/** A PGlite, a PostgreSQL within this process. It takes one statement at a time. */
+/** A PGlite, a PostgreSQL within this process, or a transaction on it. It takes one statement at a time. */
 class PgliteSession implements Session {
   readonly #client: PgliteClient;
   readonly #calls = new PendingCalls();
@@ -102,6 +102,15 @@ class PgliteSession implements Session {
   }
 }
 
+/** The error of a client. That of a lost WebSocket is an event. */
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error("Connection terminated", { cause: error });
+}
+
+function throwError(error: unknown): never {
+  throw errorOf(error);
+}
+
 /** Whether the last reply came within a transaction. Older versions of pg do not tell. */
 function isInTransaction(connection: Client): boolean {
   const status = connection.getTransactionStatus?.() ?? "I";
@@ -120,7 +129,7 @@ function poolOf(
     acquire: () =>
       new Promise((resolve, reject) => {
         client.connect((error, connection) => {
-          if (!connection) return reject(error);
+          if (!connection) return reject(errorOf(error));
           // At once: the server's farewell may have come together with the end of the login.
           ignoreErrors(connection);
           resolve(connection);

@@ -1,0 +1,57 @@
+import { neonConfig, Pool } from "@neondatabase/serverless";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { createPostgresStores, type PostgresClient } from "../src/index.ts";
+import { users } from "./messages.ts";
+import { makeSchema } from "./schema.ts";
+import { startWebSocketProxy } from "./websocket-proxy.ts";
+
+const server = startServer("postgres");
+afterAll(async () => (await server).stop());
+
+async function setUp() {
+  const { url } = await server;
+  const schema = await makeSchema(url);
+  const { hostname: host, port } = new URL(url);
+  const proxy = await startWebSocketProxy({ host, port: Number(port) });
+  neonConfig.wsProxy = () => proxy.address;
+  neonConfig.useSecureWebSocket = false;
+  // The server is no Neon, which begins TLS and the login without waiting.
+  neonConfig.pipelineTLS = false;
+  neonConfig.pipelineConnect = false;
+  const pool = new Pool({ connectionString: url, max: 4 });
+  pool.on("error", () => undefined);
+  onTestFinished(async () => {
+    await pool.end();
+    await proxy[Symbol.asyncDispose]();
+    await schema[Symbol.asyncDispose]();
+  });
+  const stores = createPostgresStores({
+    client: pool as unknown as PostgresClient,
+    schema: schema.schema,
+  });
+  return { proxy, pool, stores };
+}
+
+test("stores on a Pool of @neondatabase/serverless write and read through a WebSocket", async () => {
+  const { stores } = await setUp();
+  await stores.setup();
+  await Promise.all(
+    Array.from({ length: 8 }, (_, writer) => stores.open(`t${writer % 2}`).addMessages(users(3))),
+  );
+  for (const id of ["t0", "t1"]) expect(await stores.open(id).listMessages()).toHaveLength(12);
+  await stores.deleteThread("t0");
+  expect((await stores.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["t1"]);
+});
+
+test("a lost WebSocket loses no write and doubles none", async () => {
+  const { stores, proxy } = await setUp();
+  const store = stores.open("a");
+  await store.addMessages(users(1));
+  for (let round = 0; round < 5; round++) {
+    const writing = store.addMessages(users(1));
+    proxy.cut();
+    await writing;
+  }
+  expect(await store.listMessages()).toHaveLength(6);
+});

@@ -1,0 +1,42 @@
+import { PGlite } from "@electric-sql/pglite";
+import { afterAll, expect, test } from "vitest";
+import { createPostgresStores } from "../src/index.ts";
+import { user, users } from "./messages.ts";
+import { rejection } from "./rejection.ts";
+
+const client = await PGlite.create();
+afterAll(() => client.close());
+
+test("stores on a PGlite need no server, and leave it open", async () => {
+  const stores = createPostgresStores({ client, maxMessages: 3 });
+  await stores.setup();
+  await stores.setup();
+  const store = stores.open("a");
+  await store.addMessages(users(5));
+  expect(await store.listMessages()).toEqual(users(5).slice(2));
+  await store.commit({ metadata: { title: "NUL \0, lone \ud800" } });
+  expect((await store.read()).metadata).toEqual({ title: "NUL \0, lone \ud800" });
+  expect((await stores.listThreads()).threads).toMatchObject([{ threadId: "a", count: 3 }]);
+  await stores.deleteThread("a");
+  expect(await store.listMessages()).toEqual([]);
+  await stores.close();
+  expect((await rejection(store.listMessages())).code).toBe("CLOSED");
+  expect((await client.query("SELECT count(*)::int AS n FROM scrollback.messages")).rows).toEqual([{ n: 0 }]);
+});
+
+test("what is written in a transaction of a PGlite is undone with it", async () => {
+  const outside = createPostgresStores({ client });
+  await outside.setup();
+  const undone = client.transaction(async (transaction) => {
+    const stores = createPostgresStores({ client: transaction });
+    await stores.open("b").addMessages(users(1));
+    expect(
+      (await rejection(stores.open("b").addMessages([user("x")], { expectedRevision: null }))).code,
+    ).toBe("CONFLICT");
+    await stores.open("b").addMessages([user("2")]);
+    expect(await stores.open("b").listMessages()).toEqual(users(2));
+    throw new Error("the caller gives up");
+  });
+  await expect(undone).rejects.toThrow("gives up");
+  expect(await outside.open("b").listMessages()).toEqual([]);
+});

@@ -1,0 +1,35 @@
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+
+/** A proxy that passes the bytes of each WebSocket to a server, as the one of a serverless database does. */
+export async function startWebSocketProxy(target: {
+  host: string;
+  port: number;
+}): Promise<AsyncDisposable & { readonly address: string; cut(): void }> {
+  const sockets = new Set<WebSocket>();
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    const tcp = connect(target);
+    socket.on("message", (data: Buffer) => tcp.write(data));
+    tcp.on("data", (data) => socket.send(data));
+    socket.on("close", () => tcp.destroy());
+    tcp.on("close", () => socket.close());
+    for (const end of [socket, tcp]) end.on("error", () => undefined);
+  });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const cut = () => {
+    for (const socket of sockets) socket.terminate();
+    sockets.clear();
+  };
+  return {
+    address: `127.0.0.1:${port}`,
+    cut,
+    async [Symbol.asyncDispose]() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
