@@ -150,6 +150,18 @@ test("setup reports that a backend is ready", async () => {
   expect((await run(["setup", folder.url(), "--json"])).stdout).toBe(`{"backend":"sqlite","ready":true}\n`);
 });
 
+test("setup --print prints the statements without connecting, and refuses a backend that has none", async () => {
+  const { code, stdout } = await run(["setup", "--print", "postgres://app:secret@absent.invalid/app"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('CREATE FUNCTION "scrollback".commit_v1(');
+  expect(stdout).not.toContain("secret");
+  expect(stdout.match(/^BEGIN;$/gm)?.length).toBe(stdout.match(/^COMMIT;$/gm)?.length);
+  using folder = new Folder();
+  const refused = await run(["setup", "--print", folder.url()]);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain("has no statements");
+});
+
 test("a size is refused for a backend that reports none", async () => {
   using folder = new Folder();
   await using stores = folder.stores();

@@ -307,6 +307,8 @@ export interface Driver {
    * created. Afterwards store-core sends a commit with a wrong expected revision, to detect an unusable backend.
    */
   setup?(): Promise<void>;
+  /** The statements with which `setup` creates what is missing, for another client. Absent if there are none. Sends no request. */
+  setupScript?(): Promise<string>;
   /**
    * Classifies a raw error thrown by a verb. Returns undefined for an unknown error, which store-core reports as
    * `UNAVAILABLE`, not retryable.

@@ -158,6 +158,16 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
       const copy = storeOf(target, to, ttlMs === undefined ? {} : { ttlMs });
       return await copyThread(storeOf(context, from), copy, options);
     },
+    async setupScript() {
+      context.assertOpen();
+      const script = await driver.setupScript?.();
+      if (script !== undefined) return script;
+      const { backend } = driver.capabilities;
+      throw new StoreError(
+        "UNSUPPORTED",
+        `setupScript: the setup of the ${backend} backend has no statements`,
+      );
+    },
     setup: () =>
       context.request(async () => {
         await driver.setup?.();

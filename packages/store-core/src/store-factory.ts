@@ -161,6 +161,12 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * await stores.setup();
    */
   setup(): Promise<void>;
+  /**
+   * The statements with which {@link setup} creates what is missing, for someone who runs them with another client. Sends no request.
+   *
+   * @throws StoreError `UNSUPPORTED` if the backend's setup is not made of statements.
+   */
+  setupScript(): Promise<string>;
   /** Releases what the factory opened. A client that was passed in stays open. Further calls have no effect. */
   close(): Promise<void>;
 }

@@ -2,7 +2,6 @@ import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } 
 import { type PostgresStoreOptions, parseOptions } from "./options.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
 
-export { type Migration, migrations, setupScript } from "./migrations.ts";
 export type { PgliteClient, PostgresClient, PostgresStoreOptions } from "./options.ts";
 
 /**

@@ -8,18 +8,15 @@ const folder = new URL("../sql/", import.meta.url);
 const fileName = /^(\d{3})-[\w-]+\.sql$/;
 
 /** A file of SQL that creates tables or functions, once in each schema. */
-export interface Migration {
+interface Migration {
   readonly number: number;
   readonly name: string;
+  /** With the schema in the place of `"scrollback"`. */
   readonly sql: string;
 }
 
-/**
- * The migrations, in their order. A released one is never changed: a new layout is a new migration.
- *
- * @param schema is put in the place of `"scrollback"`.
- */
-export async function migrations(schema = DEFAULT_SCHEMA): Promise<readonly Migration[]> {
+/** The migrations, in their order. A released one is never changed: a new layout is a new migration. */
+async function migrations(schema: string): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
   return await Promise.all(
     names.map(async (name) => {
@@ -34,7 +31,7 @@ export async function migrations(schema = DEFAULT_SCHEMA): Promise<readonly Migr
  * A migration as one script, which runs as one transaction. Processes that run it at once take turns, and the second one fails at the row of the
  * table `migrations` before it changes anything.
  */
-export function scriptOf({ number, name, sql }: Migration, schema: string): string {
+function scriptOf({ number, name, sql }: Migration, schema: string): string {
   const table = `${quote(schema)}.migrations`;
   const lock = `SELECT pg_advisory_xact_lock(hashtextextended('${`scrollback ${schema}`.replaceAll("'", "''")}', 0));`;
   const first = `CREATE SCHEMA IF NOT EXISTS ${quote(schema)};
@@ -46,7 +43,7 @@ ${sql}`;
 }
 
 /** All scripts, for someone who runs them with another client, such as psql. */
-export async function setupScript(schema = DEFAULT_SCHEMA): Promise<string> {
+export async function setupScript(schema: string): Promise<string> {
   const scripts = (await migrations(schema)).map((migration) => scriptOf(migration, schema));
   return scripts.map((script) => `BEGIN;\n${script}COMMIT;\n`).join("\n");
 }

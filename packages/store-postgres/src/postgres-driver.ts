@@ -18,7 +18,7 @@ import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from ".
 import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";
 import { listArguments, listingOf } from "./list.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, setupScript } from "./migrations.ts";
 import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
 import { readArguments, viewOf } from "./read.ts";
 import { type Call, type Session, sessionOf } from "./sessions.ts";
@@ -91,6 +91,10 @@ export class PostgresDriver implements Driver {
 
   async setup(): Promise<void> {
     await migrate(this.#session, this.#schema);
+  }
+
+  setupScript(): Promise<string> {
+    return setupScript(this.#schema);
   }
 
   close(): Promise<void> {

@@ -3,6 +3,11 @@ import type { CommandContext } from "../command-context.ts";
 import { openBackend } from "../open-backend.ts";
 import { shownUrl } from "../redact.ts";
 
+interface SetupOptions {
+  readonly json?: boolean;
+  readonly print?: boolean;
+}
+
 /** `scrollback setup` */
 export function addSetup(program: Command, context: CommandContext): void {
   program
@@ -10,8 +15,10 @@ export function addSetup(program: Command, context: CommandContext): void {
     .description("Create the tables and indexes of a backend and check that it can be used")
     .argument("<url>", "the backend")
     .option("--json", "the result as one line of JSON")
-    .action(async (url: string, { json = false }: { readonly json?: boolean }) => {
+    .option("--print", "print the statements instead of running them, without connecting (PostgreSQL)")
+    .action(async (url: string, { json = false, print = false }: SetupOptions) => {
       await using stores = await openBackend(context, url, "target");
+      if (print) return await context.output.write(await stores.setupScript());
       await stores.setup();
       const { backend } = stores.settings;
       if (json) await context.output.json({ backend, ready: true });
