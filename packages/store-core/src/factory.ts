@@ -16,7 +16,7 @@ import { encodeText, jsonCodec } from "./codec.ts";
 import { copyChecks, copyThread } from "./copy-thread.ts";
 import { digestOf } from "./digest.ts";
 import { type CommitRequest, type Driver, formatRevision, REPEATED_WITHIN_MS } from "./driver.ts";
-import { revisionConflict } from "./errors.ts";
+import { revisionConflict, StoreError } from "./errors.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
