@@ -31,7 +31,7 @@ export interface ServerDefinition {
  */
 export interface StandIn {
   /** The Debian suite of the base image, which the Dockerfile gets as its build argument `BASE`. */
-  readonly suite: "bookworm" | "trixie" | "forky";
+  readonly suite: "bullseye" | "bookworm" | "trixie" | "forky";
   /** The programs that {@link download} runs, and the Debian package of each. */
   readonly programs?: Readonly<Record<string, string>>;
   /** Adds files from package registries other than Debian's to `folder`, a copy of `image/`. */

@@ -3,6 +3,7 @@ import { dynamodb } from "./dynamodb/server.ts";
 import { mongodb } from "./mongodb/server.ts";
 import { pgbouncer } from "./pgbouncer/server.ts";
 import { postgres } from "./postgres/server.ts";
+import { postgres13 } from "./postgres-13/server.ts";
 import { postgres15 } from "./postgres-15/server.ts";
 import { redis } from "./redis/server.ts";
 import { redis62 } from "./redis-6.2/server.ts";
@@ -18,6 +19,7 @@ export const servers = {
   mongodb,
   dynamodb,
   postgres,
+  "postgres-13": postgres13,
   "postgres-15": postgres15,
   pgbouncer,
 } satisfies Record<string, ServerDefinition>;

@@ -62,6 +62,7 @@ describe("a server", () => {
     ["mongodb", /^(MongoDB|FerretDB)$/],
     ["dynamodb", /^DynamoDB Local$/],
     ["postgres", /^PostgreSQL$/],
+    ["postgres-13", /^PostgreSQL$/],
     ["postgres-15", /^PostgreSQL$/],
     ["pgbouncer", /^PgBouncer$/],
   ] as const)("%s starts and reports its product and version", async (name, product) => {
