@@ -1,5 +1,6 @@
 import type { ServerDefinition } from "./definition.ts";
 import { dynamodb } from "./dynamodb/server.ts";
+import { mariadb } from "./mariadb/server.ts";
 import { mongodb } from "./mongodb/server.ts";
 import { pgbouncer } from "./pgbouncer/server.ts";
 import { postgres } from "./postgres/server.ts";
@@ -22,6 +23,7 @@ export const servers = {
   "postgres-13": postgres13,
   "postgres-15": postgres15,
   pgbouncer,
+  mariadb,
 } satisfies Record<string, ServerDefinition>;
 
 export type ServerName = keyof typeof servers;

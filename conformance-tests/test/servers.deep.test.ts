@@ -65,6 +65,7 @@ describe("a server", () => {
     ["postgres-13", /^PostgreSQL$/],
     ["postgres-15", /^PostgreSQL$/],
     ["pgbouncer", /^PgBouncer$/],
+    ["mariadb", /^MariaDB$/],
   ] as const)("%s starts and reports its product and version", async (name, product) => {
     await using server = await startServer(name);
     expect(server.product).toMatch(product);

@@ -1,0 +1,29 @@
+import {
+  type ChatMessage,
+  createStores,
+  RecordLogDriver,
+  type StoreFactory,
+  type TraitsOption,
+} from "@scrollback/store-core";
+import { MariadbRecordLog } from "./mariadb-log.ts";
+import { type MariadbStoreOptions, parseOptions } from "./options.ts";
+
+export type { MariadbStoreOptions } from "./options.ts";
+
+/**
+ * Creates stores in two tables of a MariaDB database. Connects at the first call of a store. `setup()` creates missing tables.
+ * MariaDB does not delete expired rows: if you use `ttlMs` or `maxMessages`, regularly run the statements of `sweepStatements`.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
+ * @example
+ * await using stores = createMariadbStores({ url: "mysql://app:secret@localhost/app", maxMessages: 200 });
+ * await stores.setup();
+ * const store = stores.open("chat-1");
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function createMariadbStores<M = ChatMessage>(
+  options: MariadbStoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
+  const { table, storeOptions } = parseOptions(options);
+  return createStores(new RecordLogDriver(new MariadbRecordLog(table)), storeOptions);
+}

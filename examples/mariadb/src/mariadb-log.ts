@@ -1,0 +1,136 @@
+import {
+  type Amendment,
+  checkStreamCursor,
+  type DriverTarget,
+  type ErrorClassification,
+  hostAndPort,
+  ignoreErrors,
+  type LogRow,
+  PooledCalls,
+  type RecordLog,
+  type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
+  streamPageOf,
+} from "@scrollback/store-core";
+import { format } from "mysql2";
+import { amendRequest } from "./amend.ts";
+import { connectionsOf, locationOf, type MariadbConnection } from "./connections.ts";
+import { MariadbEntries, type Reply } from "./entries.ts";
+import { classifyError, isKeyTaken, OpenTransactionError, withoutValues } from "./errors.ts";
+import type { MariadbTable } from "./options.ts";
+import { fromBytes, type StoredRow, toRow } from "./row.ts";
+import { createTables, entriesOf, quoted } from "./setup.ts";
+import { insertRequest, type Request, readRequest, request, streamsRequest } from "./statements.ts";
+
+const capabilities: RecordLogCapabilities = Object.freeze({
+  backend: "mariadb",
+  sharing: "network",
+  roundTrips: Object.freeze({ commit: 1, read: 1 }),
+  maxRowBytes: 3 * 1024 ** 2,
+});
+
+/** The flag in the status of a reply that the connection is in a transaction. */
+const IN_TRANSACTION = 1;
+
+/** The record log in a MariaDB table: one table row per log row. `row.ts` has the layout, `statements.ts` the SQL. */
+export class MariadbRecordLog implements RecordLog {
+  readonly capabilities = capabilities;
+  readonly target: DriverTarget;
+  readonly index: MariadbEntries;
+  readonly #table: MariadbTable;
+  /** The table's name in SQL. */
+  readonly #name: string;
+  readonly #server: string;
+  readonly #calls: PooledCalls<MariadbConnection>;
+
+  constructor(table: MariadbTable) {
+    const { client, tableName } = table;
+    this.#table = table;
+    this.#name = quoted(tableName);
+    this.#calls = new PooledCalls(connectionsOf(table));
+    ignoreErrors(client.pool);
+    this.index = new MariadbEntries(entriesOf(tableName), {
+      send: (one) => this.#send(one),
+      sendOnce: (one) => this.#send(one, true),
+    });
+    const { host, port, database } = locationOf(client.pool);
+    this.#server = hostAndPort(host, port);
+    this.target = {
+      collection: tableName,
+      ...(database && { namespace: database }),
+      server: { address: host, port },
+    };
+  }
+
+  async insert(stream: string, row: LogRow): Promise<boolean> {
+    try {
+      await this.#send(insertRequest(this.#name, stream, row));
+      return true;
+    } catch (error) {
+      if (isKeyTaken(error)) return false;
+      throw error;
+    }
+  }
+
+  async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    const { rows } = await this.#send(readRequest(this.#name, { stream, below, limit, heads }));
+    return rows.map((row) => toRow(row as StoredRow));
+  }
+
+  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    const update = amendRequest(this.#name, stream, amendments);
+    if (update) await this.#send(update);
+  }
+
+  async streams(asked: StreamsRequest): Promise<StreamPage> {
+    checkStreamCursor(asked);
+    const { prefix, limit, after = "" } = asked;
+    const { rows } = await this.#send(streamsRequest(this.#name, prefix, after, limit + 1));
+    return streamPageOf(
+      rows.map(([root]) => fromBytes(root)),
+      limit,
+    );
+  }
+
+  async setup(): Promise<void> {
+    await createTables(async (sql) => (await this.#send(request(sql))).rows, this.#table.tableName);
+  }
+
+  close(): Promise<void> {
+    return this.#calls.close();
+  }
+
+  classifyError(error: unknown): ErrorClassification | undefined {
+    return classifyError(error, this.#server, this.#table.owned);
+  }
+
+  /**
+   * Sends a statement in one round trip, with its values in it: preparing it first would be another one.
+   *
+   * @param once whether it must not be repeated after a lost connection.
+   */
+  async #send({ sql, values }: Request, once = false): Promise<Reply> {
+    const text = format(sql, [...values]);
+    const send = (connection: MariadbConnection) => replyOf(connection, text);
+    try {
+      return await (once ? this.#calls.runOnce(send) : this.#calls.run(send));
+    } catch (error) {
+      throw withoutValues(error);
+    }
+  }
+}
+
+/** The options override those of a pool that was passed in. */
+function replyOf(connection: MariadbConnection, sql: string): Promise<Reply> {
+  const options = { sql, rowsAsArray: true, nestTables: false, typeCast: true, namedPlaceholders: false };
+  return new Promise((resolve, reject) => {
+    connection.query(options, (error, result) => {
+      if (error) return reject(error);
+      if (Array.isArray(result)) return resolve({ rows: result as unknown as Reply["rows"], told: 0 });
+      const status = "serverStatus" in result ? Number(result.serverStatus) : 0;
+      if (status & IN_TRANSACTION) return reject(new OpenTransactionError());
+      resolve({ rows: [], told: Number(result.insertId) });
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
+import { toBigint, toBytes, toValues, type Value } from "./row.ts";
+
+/** A statement with `?` for each of its values. */
+export interface Request {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+export const request = (sql: string, values: readonly Value[] = []): Request => ({ sql, values });
+
+/** More rows than any thread has. */
+const MAX_LIMIT = 2 ** 31 - 1;
+
+/** Only the plain INSERT refuses a key that is taken, with error 1062, and nothing else silently. */
+export function insertRequest(table: string, stream: string, row: LogRow): Request {
+  return request(
+    `INSERT INTO ${table} (stream, number, head, content, expires_at) VALUES (?, ?, ?, ?, ?)`,
+    toValues(stream, row),
+  );
+}
+
+/** Fails in a table without a primary key, in which two rows could have one key. */
+export function readRequest(
+  table: string,
+  { stream, below, limit, heads }: { stream: string; below: number; limit: number; heads: boolean },
+): Request {
+  return request(
+    `SELECT number, head, ${heads ? "NULL" : "content"}, expires_at FROM ${table} FORCE INDEX (PRIMARY) ` +
+      "WHERE stream = ? AND number < ? ORDER BY number DESC LIMIT ?",
+    [toBytes(stream), toBigint(below), Math.min(limit, MAX_LIMIT)],
+  );
+}
+
+/** The names of streams that have a root, in byte order, by the index of the roots. */
+export function streamsRequest(table: string, prefix: string, after: string, limit: number): Request {
+  return request(`SELECT DISTINCT root FROM ${table} WHERE ${namesBetween("root")} ORDER BY root LIMIT ?`, [
+    ...boundsOf(prefix, after),
+    limit,
+  ]);
+}
+
+/** A condition on names: with a prefix and after another name, see {@link boundsOf}. */
+export const namesBetween = (column: string) => `${column} >= ? AND ${column} > ? AND ${column} < ?`;
+
+/** After all names that begin with the prefix comes the prefix with a byte that UTF-8 does not have. */
+export const boundsOf = (prefix: string, after: string): Value[] => [
+  toBytes(prefix),
+  toBytes(after),
+  Buffer.concat([toBytes(prefix), Buffer.of(0xff)]),
+];
+
+/** Which rows are roots, for the definition of the table. */
+export const IS_ROOT = `number < ${FIRST_ROW}`;

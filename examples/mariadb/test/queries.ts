@@ -1,0 +1,31 @@
+import type { Pool } from "mysql2/promise";
+import { MariadbRecordLog } from "../src/mariadb-log.ts";
+import { parseOptions } from "../src/options.ts";
+import type { Namespace } from "./client.ts";
+
+/** A connection of mysql2, as its pool makes it: each command passes this method, which is not in the types. */
+interface CommandQueue {
+  addCommand(command: { sql?: string }): unknown;
+}
+
+/** Records the statements that the connections of a pool send in `sent`. */
+export function watch(client: Pool, sent: string[]): void {
+  client.pool.on("connection", (connection: object) => {
+    const queue = connection as CommandQueue;
+    const { addCommand } = queue;
+    queue.addCommand = (command) => {
+      if (command.sql !== undefined) sent.push(command.sql);
+      return addCommand.call(queue, command);
+    };
+  });
+}
+
+/** A log, and a record of its statements. */
+export function watchedLog(
+  { url, tableName }: Namespace,
+  sent: string[] = [],
+): { log: MariadbRecordLog; sent: string[] } {
+  const { table } = parseOptions({ url, tableName });
+  watch(table.client, sent);
+  return { log: new MariadbRecordLog(table), sent };
+}
