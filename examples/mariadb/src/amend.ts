@@ -1,5 +1,5 @@
 import type { Amendment } from "@scrollback/store-core";
-import { toBigint, toBytes, toExpiry, type Value } from "./row.ts";
+import { toBigint, toBytes, type Value } from "./row.ts";
 import { type Request, request } from "./statements.ts";
 
 /**
@@ -36,13 +36,15 @@ function* assignmentsOf(amendment: Amendment): Generator<Assignment> {
   });
   if (blank === "all") yield change("content", "NULL");
   else if (blank) yield change("content", blanked(blank.from, blank.to));
-  if (expiresAt !== undefined) yield change("expires_at", String(toExpiry(expiresAt)));
+  if (expiresAt !== undefined) yield change("expires_at", `${toBigint(expiresAt)}`);
   if (!extend) return;
   // Comparisons with NULL are never true, so rows that never expire are not extended.
-  const { to, atLeast } = extend;
-  const limits = to === null ? [toBigint(atLeast)] : [toBigint(atLeast), toBigint(to)];
-  const condition = ` AND expires_at >= ?${to === null ? "" : " AND expires_at < ?"}`;
-  yield change("expires_at", String(to === null ? null : toBigint(to)), condition, limits);
+  const atLeast = [toBigint(extend.atLeast)];
+  if (extend.to === null) yield change("expires_at", "NULL", " AND expires_at >= ?", atLeast);
+  else {
+    const to = toBigint(extend.to);
+    yield change("expires_at", `${to}`, " AND expires_at >= ? AND expires_at < ?", [...atLeast, to]);
+  }
 }
 
 /** The content with the texts `from` to `to - 1` blank, and their separators. There may be fewer texts. */
