@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const target = join(import.meta.dirname, "dist/example");
-const postgres = "packages/store-postgres";
+const mariadb = "examples/mariadb";
 const examples = {
   files: {
     folder: "examples",
@@ -18,16 +18,16 @@ const examples = {
       "test/conformance-file.deep.test.ts",
     ],
   },
-  postgres: {
-    folder: postgres,
+  mariadb: {
+    folder: mariadb,
     paths: [
-      ...readdirSync(join(root, postgres, "src")).map((name) => `src/${name}`),
+      ...readdirSync(join(root, mariadb, "src")).map((name) => `src/${name}`),
       "test/client.ts",
       "test/queries.ts",
       "test/table.ts",
       "test/harness.ts",
       "test/conformance.deep.test.ts",
-      "test/record-log.deep.test.ts",
+      "test/record-log.server.test.ts",
       "test/faults.deep.test.ts",
       "test/under-fire.deep.test.ts",
     ],

@@ -5,7 +5,7 @@
  * - `test`: prepares the servers, and runs `quick` and the tests on servers.
  * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
  *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
- * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB and PostgreSQL, mutants of the record log, the pages,
+ * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB, PostgreSQL and MariaDB, mutants of the record log, the pages,
  *   packaging, the site.
  *
  * CONTRIBUTING.md says what each plan covers. Every part runs, even after a failure. The end of the output repeats the failures, then
@@ -77,7 +77,7 @@ const DEEP = { SCROLLBACK_DEEP: "1" };
 /** Parts of one stage run side by side; the next stage begins when they have ended. */
 type Plan = readonly (readonly Part[])[];
 const planOn = (...more: string[]): Plan => [
-  [servers(7, "redis", "mongodb", "dynamodb", "chromium", ...more), units],
+  [servers(7, "redis", "mongodb", "dynamodb", "mariadb", "chromium", ...more), units],
   [build],
   [onServers],
 ];
@@ -85,6 +85,7 @@ const planOn = (...more: string[]): Plan => [
 const ofDeep = tests("parts of the deep plan", 13, ["deep"], {
   files: [
     ...["packages/store-postgres/test/conformance.deep", "packages/store-dynamo/test/conformance.deep"],
+    "examples/mariadb/test/conformance.deep",
     ...["simulator-mutants.deep", "simulator-odd-seeds.deep", "reporter.deep", "test/docs.deep"],
     ...["web-chat-servers.deep", "web-chat-concurrent.deep"],
     ...["test/closing.deep", "store-core/test/observation", "unobserved.deep", "servers-absent.deep"],

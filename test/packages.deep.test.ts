@@ -46,17 +46,15 @@ const exampleFiles = [
   "dist/example/files/sweep-files.ts",
   "dist/example/files/test/conformance-file.deep.test.ts",
   "dist/example/files/test/file-harness.ts",
-  ...readdirSync(join(root, "packages/store-postgres/src")).map(
-    (name) => `dist/example/postgres/src/${name}`,
-  ),
-  "dist/example/postgres/test/client.ts",
-  "dist/example/postgres/test/conformance.deep.test.ts",
-  "dist/example/postgres/test/faults.deep.test.ts",
-  "dist/example/postgres/test/harness.ts",
-  "dist/example/postgres/test/queries.ts",
-  "dist/example/postgres/test/record-log.deep.test.ts",
-  "dist/example/postgres/test/table.ts",
-  "dist/example/postgres/test/under-fire.deep.test.ts",
+  ...readdirSync(join(root, "examples/mariadb/src")).map((name) => `dist/example/mariadb/src/${name}`),
+  "dist/example/mariadb/test/client.ts",
+  "dist/example/mariadb/test/conformance.deep.test.ts",
+  "dist/example/mariadb/test/faults.deep.test.ts",
+  "dist/example/mariadb/test/harness.ts",
+  "dist/example/mariadb/test/queries.ts",
+  "dist/example/mariadb/test/record-log.server.test.ts",
+  "dist/example/mariadb/test/table.ts",
+  "dist/example/mariadb/test/under-fire.deep.test.ts",
 ].sort();
 
 let temp = "";
@@ -137,7 +135,7 @@ async function consumer(install: string[]): Promise<string> {
 test.each([
   // Clauses with other processes, which import the harness in Node.js without Vitest, and clauses about expiry.
   ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
-  ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |close ends", 10],
+  ["mariadb", ["mysql2@3", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |close ends", 10],
 ] as const)(
   "the example %s of the suite's tarball passes the suite, copied into an empty folder",
   async (name, dependencies, titles, least) => {

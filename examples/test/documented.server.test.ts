@@ -41,11 +41,11 @@ test("the blocks of the example with files are its file, word for word", async (
   expect(`${codes.join("\n\n")}\n`).toBe(file);
 });
 
-test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of PostgreSQL's adapter", async (page) => {
+test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of the adapter for MariaDB", async (page) => {
   const blocks = await blocksOf(page, "typescript");
   expect(blocks.length).toBeGreaterThan(5);
   for (const { code, path } of blocks) {
-    expect(await readFile(join(root, "packages/store-postgres", path), "utf8")).toContain(`${code}\n`);
+    expect(await readFile(join(root, "examples/mariadb", path), "utf8")).toContain(`${code}\n`);
   }
 });
 
@@ -56,13 +56,13 @@ async function codeLines(path: string): Promise<number> {
   return code.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-test("build.md states the approximate lines of code of each file of PostgreSQL's adapter", async () => {
+test("build.md states the approximate lines of code of each file of the adapter for MariaDB", async () => {
   const page = await readFile(join(root, "docs/how-to/write-an-adapter/build.md"), "utf8");
   const rows = [...page.matchAll(/^\| `([\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
-  const files = await readdir(join(root, "packages/store-postgres/src"));
+  const files = await readdir(join(root, "examples/mariadb/src"));
   expect(rows.map(([, file]) => file).sort()).toEqual(files.sort());
   for (const [, file = "", lines] of rows) {
-    const counted = await codeLines(`packages/store-postgres/src/${file}`);
+    const counted = await codeLines(`examples/mariadb/src/${file}`);
     expect(Math.abs(Number(lines) - counted) / counted, `${file} has ${counted} lines`).toBeLessThan(0.2);
   }
 });

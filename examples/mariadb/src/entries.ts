@@ -17,14 +17,7 @@ import {
   sortKey,
 } from "@scrollback/store-core";
 import { fromBytes, toBytes, toExpiry, type Value } from "./row.ts";
-import { boundsOf, namesBetween, type Request, request } from "./statements.ts";
-
-/** The reply to a statement: its rows, or what it changed. */
-export interface Reply {
-  readonly rows: readonly (readonly unknown[])[];
-  /** The value of the statement's last LAST_INSERT_ID(…); 0 without one. */
-  readonly told: number;
-}
+import { boundsOf, namesBetween, type Reply, type Request, request, select } from "./statements.ts";
 
 /** How the index of a log sends statements. */
 export interface EntrySource {
@@ -33,8 +26,9 @@ export interface EntrySource {
   sendOnce(request: Request): Promise<Reply>;
 }
 
-const COLUMNS = "entry_key, id, version, sort, value, expires_at";
-const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
+const COLUMNS = ["entry_key", "id", "version", "sort", "value", "expires_at"];
+const AT_PLACE = "list = ? AND entry_key = ? AND id = ?";
+const alive = () => `(expires_at IS NULL OR expires_at > ${Date.now()})`;
 
 /** The index in a table of its own: one row per entry, see `entriesDefinition`. Each verb is one statement. */
 export class MariadbEntries implements EntryIndex {
@@ -46,73 +40,69 @@ export class MariadbEntries implements EntryIndex {
     this.#source = source;
   }
 
-  /** Replaces an expired entry. For another one, it changes nothing and tells a 1. */
+  /** Replaces an expired entry. Where there is another one, it changes nothing and tells a 1. */
   async insertEntry(put: EntryPut): Promise<boolean> {
-    const now = Date.now();
-    const renewed = (column: string, other = column) =>
-      `${column} = IF(${ALIVE}, ${other}, VALUES(${column}))`;
-    // Assignments run from left to right: the last one changes what the others compare.
-    const changes = [
-      renewed("version", "version + 0 * LAST_INSERT_ID(1)"),
-      renewed("sort"),
-      renewed("value"),
-    ];
+    const isThere = alive();
+    const { sort, version, value, expiresAt } = fieldsOf(put);
     const { told } = await this.#source.sendOnce(
       request(
-        `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) ` +
-          `VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE ${changes.join(", ")}, ${renewed("expires_at")}`,
-        [...placeOf(put), toBytes(put.index), ...fieldsOf(put), now, now, now, now],
+        `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE
+  version = IF(${isThere}, version + 0 * LAST_INSERT_ID(1), VALUES(version)),
+  sort = IF(${isThere}, sort, VALUES(sort)),
+  value = IF(${isThere}, value, VALUES(value)),
+  expires_at = IF(${isThere}, expires_at, VALUES(expires_at))`,
+        [...placeOf(put), toBytes(put.index), sort, version, value, expiresAt],
       ),
     );
     return told === 0;
   }
 
-  /** Tells the version that it found, and 1, because a version may be 0. */
+  /** Tells one more than the version that it found, which may be 0. Assignments run from left to right. */
   async updateEntry(put: EntryPut): Promise<number | null> {
-    const names = ["sort", "version", "value", "expires_at"];
-    const fields = names.map((name, at) => ({ name, value: fieldsOf(put)[at] ?? null }));
-    // The version last, which the others compare.
-    const changed = [...fields.filter(({ name }) => name !== "version"), ...fields.slice(1, 2)];
+    const { sort, version, value, expiresAt } = fieldsOf(put);
     const { told } = await this.#source.send(
       request(
-        `UPDATE ${this.#table} SET version = LAST_INSERT_ID(version + 1) - 1, ` +
-          `${changed.map(({ name }) => `${name} = IF(version < ?, ?, ${name})`).join(", ")} ` +
-          `WHERE list = ? AND entry_key = ? AND id = ? AND ${ALIVE}`,
-        [...changed.flatMap(({ value }) => [put.version, value]), ...placeOf(put), Date.now()],
+        `UPDATE ${this.#table} SET
+  version = LAST_INSERT_ID(version + 1) - 1,
+  sort = IF(version < ?, ?, sort),
+  value = IF(version < ?, ?, value),
+  expires_at = IF(version < ?, ?, expires_at),
+  version = GREATEST(version, ?)
+WHERE ${AT_PLACE} AND ${alive()}`,
+        [version, sort, version, value, version, expiresAt, version, ...placeOf(put)],
       ),
     );
     return told === 0 ? null : told - 1;
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    const { rows } = await this.#source.send(
-      request(`DELETE FROM ${this.#table} WHERE list = ? AND entry_key = ? AND id = ? RETURNING ${ALIVE}`, [
-        ...placeOf(place),
-        Date.now(),
-      ]),
+    const { count } = await this.#source.send(
+      request(`DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`, placeOf(place)),
     );
-    return Number(rows[0]?.[0]) === 1;
+    return count === 1;
   }
 
   async entriesOf({ index, key }: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
     const { rows } = await this.#source.send(
-      request(`SELECT ${COLUMNS} FROM ${this.#table} WHERE list = ? AND entry_key = ? AND ${ALIVE}`, [
-        ...[listOf(index), toBytes(key), Date.now()],
+      select(COLUMNS, `FROM ${this.#table} WHERE list = ? AND entry_key = ? AND ${alive()}`, [
+        listOf(index),
+        toBytes(key),
       ]),
     );
     return rows.map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
-    const [comparison, order] = direction === "up" ? [">", "ASC"] : ["<", "DESC"];
+    const [than, order] = direction === "up" ? [">", "ASC"] : ["<", "DESC"];
     const [sort, key, id] = partsOf(after ?? SORT_KEY_ENDS[direction]);
-    const columns = ["sort", "entry_key", "id"];
     const { rows } = await this.#source.send(
-      request(
-        `SELECT ${COLUMNS} FROM ${this.#table} FORCE INDEX (by_order) WHERE list = ? AND (sort ${comparison} ? OR sort = ? AND ` +
-          `(entry_key ${comparison} ? OR entry_key = ? AND id ${comparison} ?)) AND ${ALIVE} ` +
-          `ORDER BY ${columns.map((column) => `${column} ${order}`).join(", ")} LIMIT ?`,
-        [listOf(index), sort, sort, key, key, id, Date.now(), limit + 1],
+      select(
+        COLUMNS,
+        `FROM ${this.#table} FORCE INDEX (by_order) WHERE list = ?
+AND (sort ${than} ? OR sort = ? AND (entry_key ${than} ? OR entry_key = ? AND id ${than} ?)) AND ${alive()}
+ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
+        [listOf(index), sort, sort, key, key, id, limit + 1],
       ),
     );
     return entryPageOf(rows.map(entryOf), limit);
@@ -121,9 +111,10 @@ export class MariadbEntries implements EntryIndex {
   async listIndexes(asked: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = asked;
     const { rows } = await this.#source.send(
-      request(
-        `SELECT DISTINCT name FROM ${this.#table} WHERE ${namesBetween("name")} AND ${ALIVE} ORDER BY name LIMIT ?`,
-        [...boundsOf(prefix, nameOfCursor(asked) ?? ""), Date.now(), limit + 1],
+      select(
+        ["DISTINCT name"],
+        `FROM ${this.#table} WHERE ${namesBetween("name")} AND ${alive()} ORDER BY name LIMIT ?`,
+        [...boundsOf(prefix, nameOfCursor(asked) ?? ""), limit + 1],
       ),
     );
     return indexListingOf(
@@ -139,10 +130,12 @@ const listOf = (index: string): Buffer => toBytes(keyDigest({ index, key: "" }))
 /** The primary key. */
 const placeOf = ({ index, key, id }: EntryPlace): Value[] => [listOf(index), toBytes(key), toBytes(id)];
 
-/** The columns sort, version, value and expires_at. */
-function fieldsOf(put: EntryPut): Value[] {
-  const { version, value, expiresAt } = put;
-  return [toBytes(sortKey(put).slice(0, 16)), version, toBytes(value), toExpiry(expiresAt)];
+/** The other columns. */
+function fieldsOf(put: EntryPut): { sort: Value; version: Value; value: Value; expiresAt: Value } {
+  return {
+    ...{ sort: toBytes(sortKey(put).slice(0, 16)), version: put.version },
+    ...{ value: toBytes(put.value), expiresAt: toExpiry(put.expiresAt) },
+  };
 }
 
 /** The columns sort, entry_key and id of a sort key. */

@@ -15,13 +15,13 @@ import {
 } from "@scrollback/store-core";
 import { format } from "mysql2";
 import { amendRequest } from "./amend.ts";
-import { connectionsOf, locationOf, type MariadbConnection } from "./connections.ts";
-import { MariadbEntries, type Reply } from "./entries.ts";
-import { classifyError, isKeyTaken, OpenTransactionError, withoutValues } from "./errors.ts";
+import { connectionsOf, locationOf, type MariadbConnection, replyOn } from "./connections.ts";
+import { MariadbEntries } from "./entries.ts";
+import { classifyError, isKeyTaken, withoutValues } from "./errors.ts";
 import type { MariadbTable } from "./options.ts";
 import { fromBytes, type StoredRow, toRow } from "./row.ts";
 import { createTables, entriesOf, quoted } from "./setup.ts";
-import { insertRequest, type Request, readRequest, request, streamsRequest } from "./statements.ts";
+import { insertRequest, type Reply, type Request, readRequest, streamsRequest } from "./statements.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
   backend: "mariadb",
@@ -29,9 +29,6 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
   maxRowBytes: 3 * 1024 ** 2,
 });
-
-/** The flag in the status of a reply that the connection is in a transaction. */
-const IN_TRANSACTION = 1;
 
 /** The record log in a MariaDB table: one table row per log row. `row.ts` has the layout, `statements.ts` the SQL. */
 export class MariadbRecordLog implements RecordLog {
@@ -94,7 +91,7 @@ export class MariadbRecordLog implements RecordLog {
   }
 
   async setup(): Promise<void> {
-    await createTables(async (sql) => (await this.#send(request(sql))).rows, this.#table.tableName);
+    await createTables((one) => this.#send(one), this.#table.tableName);
   }
 
   close(): Promise<void> {
@@ -112,25 +109,11 @@ export class MariadbRecordLog implements RecordLog {
    */
   async #send({ sql, values }: Request, once = false): Promise<Reply> {
     const text = format(sql, [...values]);
-    const send = (connection: MariadbConnection) => replyOf(connection, text);
+    const send = (connection: MariadbConnection) => replyOn(connection, text);
     try {
       return await (once ? this.#calls.runOnce(send) : this.#calls.run(send));
     } catch (error) {
       throw withoutValues(error);
     }
   }
-}
-
-/** The options override those of a pool that was passed in. */
-function replyOf(connection: MariadbConnection, sql: string): Promise<Reply> {
-  const options = { sql, rowsAsArray: true, nestTables: false, typeCast: true, namedPlaceholders: false };
-  return new Promise((resolve, reject) => {
-    connection.query(options, (error, result) => {
-      if (error) return reject(error);
-      if (Array.isArray(result)) return resolve({ rows: result as unknown as Reply["rows"], told: 0 });
-      const status = "serverStatus" in result ? Number(result.serverStatus) : 0;
-      if (status & IN_TRANSACTION) return reject(new OpenTransactionError());
-      resolve({ rows: [], told: Number(result.insertId) });
-    });
-  });
 }

@@ -1,6 +1,6 @@
 import { type ErrorClassification, refusal } from "@scrollback/store-core";
 import { isTableMissing } from "./errors.ts";
-import { IS_ROOT } from "./statements.ts";
+import { IS_ROOT, type Reply, type Request, request, select } from "./statements.ts";
 
 /** The name of the table of the index beside a log, in SQL. */
 export const quoted = (tableName: string) => `\`${tableName}\``;
@@ -69,12 +69,12 @@ const smallPackets: ErrorClassification = {
 };
 
 /** Sends a statement. */
-export type Send = (sql: string) => Promise<readonly (readonly unknown[])[]>;
+export type Send = (request: Request) => Promise<Reply>;
 
 /** Creates missing tables, for which alone it needs the privilege to create one, and checks what a commit does not use. */
 export async function createTables(send: Send, tableName: string): Promise<void> {
-  const [[packetBytes] = []] = await send("SELECT @@max_allowed_packet");
-  if (Number(packetBytes) < MIN_PACKET_BYTES) throw refusal(smallPackets);
+  const { rows } = await send(select(["@@max_allowed_packet"], ""));
+  if (Number(rows[0]?.[0]) < MIN_PACKET_BYTES) throw refusal(smallPackets);
   const tables = [
     {
       definition: tableDefinition(tableName),
@@ -91,10 +91,10 @@ export async function createTables(send: Send, tableName: string): Promise<void>
   ];
   for (const { definition, probes } of tables) {
     try {
-      for (const probe of probes) await send(probe);
+      for (const probe of probes) await send(request(probe));
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      await send(definition);
+      await send(request(definition));
     }
   }
 }

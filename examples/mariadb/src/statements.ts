@@ -9,6 +9,27 @@ export interface Request {
 
 export const request = (sql: string, values: readonly Value[] = []): Request => ({ sql, values });
 
+/** The reply to a statement: its rows, or what it changed. */
+export interface Reply {
+  readonly rows: readonly (readonly unknown[])[];
+  /** The number of rows that it inserted, found or deleted. */
+  readonly count: number;
+  /** The value of its last LAST_INSERT_ID(…); 0 without one. */
+  readonly told: number;
+}
+
+/**
+ * A SELECT with one row more, whose last column tells whether the connection is in a transaction, in which a read may be old. A reply
+ * without rows of mysql2 has a status for that, one with rows has not.
+ */
+export function select(columns: readonly string[], rest: string, values: readonly Value[] = []): Request {
+  const nulls = columns.map(() => "NULL").join(", ");
+  return request(
+    `(SELECT ${columns.join(", ")}, NULL ${rest}) UNION ALL SELECT ${nulls}, @@in_transaction`,
+    values,
+  );
+}
+
 /** More rows than any thread has. */
 const MAX_LIMIT = 2 ** 31 - 1;
 
@@ -25,16 +46,16 @@ export function readRequest(
   table: string,
   { stream, below, limit, heads }: { stream: string; below: number; limit: number; heads: boolean },
 ): Request {
-  return request(
-    `SELECT number, head, ${heads ? "NULL" : "content"}, expires_at FROM ${table} FORCE INDEX (PRIMARY) ` +
-      "WHERE stream = ? AND number < ? ORDER BY number DESC LIMIT ?",
+  return select(
+    ["number", "head", heads ? "NULL" : "content", "expires_at"],
+    `FROM ${table} FORCE INDEX (PRIMARY) WHERE stream = ? AND number < ? ORDER BY number DESC LIMIT ?`,
     [toBytes(stream), toBigint(below), Math.min(limit, MAX_LIMIT)],
   );
 }
 
 /** The names of streams that have a root, in byte order, by the index of the roots. */
 export function streamsRequest(table: string, prefix: string, after: string, limit: number): Request {
-  return request(`SELECT DISTINCT root FROM ${table} WHERE ${namesBetween("root")} ORDER BY root LIMIT ?`, [
+  return select(["DISTINCT root"], `FROM ${table} WHERE ${namesBetween("root")} ORDER BY root LIMIT ?`, [
     ...boundsOf(prefix, after),
     limit,
   ]);

@@ -111,6 +111,19 @@ describe("a caller's pool", () => {
     expect(await others.open("uncommitted").listMessages()).toEqual([]);
   });
 
+  test("with a connection in a transaction of others reads what was committed since, also where nothing was", async () => {
+    const client = poolOf({ connectionLimit: 1 });
+    onTestFinished(() => client.end());
+    const leaked = await client.getConnection();
+    await leaked.query("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    leaked.release();
+    await using others = createMariadbStores({ url: table.url, tableName: table.tableName });
+    const written = others.open();
+    await written.addMessages(users(1));
+    await using stores = createMariadbStores({ client, tableName: table.tableName });
+    expect(await stores.open(written.threadId).listMessages()).toEqual(users(1));
+  });
+
   test("with connections in transactions of others loses nothing", async () => {
     const client = poolOf({ connectionLimit: 3 });
     onTestFinished(() => client.end());
