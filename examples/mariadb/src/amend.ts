@@ -1,20 +1,20 @@
 import type { Amendment } from "@scrollback/store-core";
 import { toBigint, toBytes, type Value } from "./row.ts";
-import { type Request, request } from "./statements.ts";
+import { type Statement, statement } from "./statements.ts";
 
 /**
  * The UPDATE that makes all amendments of a call: an assignment for each part of an amendment. They run from left to right, so the
  * ranges may overlap. The ranges of keys in the WHERE make the server lock the rows in ascending order. Undefined: nothing to do.
  */
-export function amendRequest(
+export function amendStatement(
   table: string,
   stream: string,
   amendments: readonly Amendment[],
-): Request | undefined {
+): Statement | undefined {
   const assignments = amendments.flatMap((amendment) => [...assignmentsOf(amendment)]);
   if (assignments.length === 0) return undefined;
   const ranges = amendments.map(() => "number >= ? AND number < ?").join(" OR ");
-  return request(
+  return statement(
     `UPDATE ${table} SET ${assignments.map(({ sql }) => sql).join(", ")} WHERE stream = ? AND (${ranges})`,
     [...assignments.flatMap(({ values }) => values), toBytes(stream), ...amendments.flatMap(rangeOf)],
   );

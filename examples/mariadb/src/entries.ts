@@ -17,13 +17,13 @@ import {
   sortKey,
 } from "@scrollback/store-core";
 import { fromBytes, toBytes, toExpiry, type Value } from "./row.ts";
-import { boundsOf, namesBetween, type Reply, type Request, request, select } from "./statements.ts";
+import { boundsOf, namesBetween, type Reply, type Statement, select, statement } from "./statements.ts";
 
 /** How the index of a log sends statements. */
 export interface EntrySource {
-  send(request: Request): Promise<Reply>;
+  send(statement: Statement): Promise<Reply>;
   /** Like `send`, but a statement that may have been executed is not repeated. */
-  sendOnce(request: Request): Promise<Reply>;
+  sendOnce(statement: Statement): Promise<Reply>;
 }
 
 const COLUMNS = ["entry_key", "id", "version", "sort", "value", "expires_at"];
@@ -45,7 +45,7 @@ export class MariadbEntries implements EntryIndex {
     const isThere = alive();
     const { sort, version, value, expiresAt } = fieldsOf(put);
     const { told } = await this.#source.sendOnce(
-      request(
+      statement(
         `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE
   version = IF(${isThere}, version + 0 * LAST_INSERT_ID(1), VALUES(version)),
@@ -62,7 +62,7 @@ ON DUPLICATE KEY UPDATE
   async updateEntry(put: EntryPut): Promise<number | null> {
     const { sort, version, value, expiresAt } = fieldsOf(put);
     const { told } = await this.#source.send(
-      request(
+      statement(
         `UPDATE ${this.#table} SET
   version = LAST_INSERT_ID(version + 1) - 1,
   sort = IF(version < ?, ?, sort),
@@ -78,7 +78,7 @@ WHERE ${AT_PLACE} AND ${alive()}`,
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
     const { count } = await this.#source.send(
-      request(`DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`, placeOf(place)),
+      statement(`DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`, placeOf(place)),
     );
     return count === 1;
   }

@@ -4,7 +4,6 @@ import {
   type DriverTarget,
   type ErrorClassification,
   hostAndPort,
-  ignoreErrors,
   type LogRow,
   PooledCalls,
   type RecordLog,
@@ -14,14 +13,20 @@ import {
   streamPageOf,
 } from "@scrollback/store-core";
 import { format } from "mysql2";
-import { amendRequest } from "./amend.ts";
+import { amendStatement } from "./amend.ts";
 import { connectionsOf, locationOf, type MariadbConnection, replyOn } from "./connections.ts";
 import { MariadbEntries } from "./entries.ts";
 import { classifyError, isKeyTaken, withoutValues } from "./errors.ts";
 import type { MariadbTable } from "./options.ts";
 import { fromBytes, type StoredRow, toRow } from "./row.ts";
 import { createTables, entriesOf, quoted } from "./setup.ts";
-import { insertRequest, type Reply, type Request, readRequest, streamsRequest } from "./statements.ts";
+import {
+  insertStatement,
+  type Reply,
+  readStatement,
+  type Statement,
+  streamsStatement,
+} from "./statements.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
   backend: "mariadb",
@@ -46,7 +51,6 @@ export class MariadbRecordLog implements RecordLog {
     this.#table = table;
     this.#name = quoted(tableName);
     this.#calls = new PooledCalls(connectionsOf(table));
-    ignoreErrors(client.pool);
     this.index = new MariadbEntries(entriesOf(tableName), {
       send: (one) => this.#send(one),
       sendOnce: (one) => this.#send(one, true),
@@ -62,7 +66,7 @@ export class MariadbRecordLog implements RecordLog {
 
   async insert(stream: string, row: LogRow): Promise<boolean> {
     try {
-      await this.#send(insertRequest(this.#name, stream, row));
+      await this.#send(insertStatement(this.#name, stream, row));
       return true;
     } catch (error) {
       if (isKeyTaken(error)) return false;
@@ -71,19 +75,19 @@ export class MariadbRecordLog implements RecordLog {
   }
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
-    const { rows } = await this.#send(readRequest(this.#name, { stream, below, limit, heads }));
+    const { rows } = await this.#send(readStatement(this.#name, { stream, below, limit, heads }));
     return rows.map((row) => toRow(row as StoredRow));
   }
 
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
-    const update = amendRequest(this.#name, stream, amendments);
+    const update = amendStatement(this.#name, stream, amendments);
     if (update) await this.#send(update);
   }
 
   async streams(asked: StreamsRequest): Promise<StreamPage> {
     checkStreamCursor(asked);
     const { prefix, limit, after = "" } = asked;
-    const { rows } = await this.#send(streamsRequest(this.#name, prefix, after, limit + 1));
+    const { rows } = await this.#send(streamsStatement(this.#name, prefix, after, limit + 1));
     return streamPageOf(
       rows.map(([root]) => fromBytes(root)),
       limit,
@@ -107,7 +111,7 @@ export class MariadbRecordLog implements RecordLog {
    *
    * @param once whether it must not be repeated after a lost connection.
    */
-  async #send({ sql, values }: Request, once = false): Promise<Reply> {
+  async #send({ sql, values }: Statement, once = false): Promise<Reply> {
     const text = format(sql, [...values]);
     const send = (connection: MariadbConnection) => replyOn(connection, text);
     try {

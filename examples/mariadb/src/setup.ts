@@ -1,9 +1,11 @@
 import { type ErrorClassification, refusal } from "@scrollback/store-core";
 import { isTableMissing } from "./errors.ts";
-import { IS_ROOT, type Reply, type Request, request, select } from "./statements.ts";
+import { IS_ROOT, type Reply, type Statement, select, statement } from "./statements.ts";
+
+/** A table's name in SQL. */
+export const quoted = (tableName: string) => `\`${tableName}\``;
 
 /** The name of the table of the index beside a log, in SQL. */
-export const quoted = (tableName: string) => `\`${tableName}\``;
 export const entriesOf = (tableName: string) => quoted(`${tableName}_entries`);
 
 /**
@@ -17,7 +19,7 @@ export function tableDefinition(tableName: string): string {
   head longblob NOT NULL,
   content longblob,
   expires_at bigint,
-  root varbinary(1024) AS (IF(${IS_ROOT}, stream, NULL)) PERSISTENT,
+  root varbinary(1024) AS (IF(${IS_ROOT}, stream, NULL)) STORED,
   PRIMARY KEY (stream, number),
   INDEX roots (root),
   INDEX expiry (expires_at)
@@ -69,7 +71,7 @@ const smallPackets: ErrorClassification = {
 };
 
 /** Sends a statement. */
-export type Send = (request: Request) => Promise<Reply>;
+export type Send = (statement: Statement) => Promise<Reply>;
 
 /** Creates missing tables, for which alone it needs the privilege to create one, and checks what a commit does not use. */
 export async function createTables(send: Send, tableName: string): Promise<void> {
@@ -91,10 +93,10 @@ export async function createTables(send: Send, tableName: string): Promise<void>
   ];
   for (const { definition, probes } of tables) {
     try {
-      for (const probe of probes) await send(request(probe));
+      for (const probe of probes) await send(statement(probe));
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      await send(request(definition));
+      await send(statement(definition));
     }
   }
 }

@@ -2,12 +2,12 @@ import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
 import { toBigint, toBytes, toValues, type Value } from "./row.ts";
 
 /** A statement with `?` for each of its values. */
-export interface Request {
+export interface Statement {
   readonly sql: string;
   readonly values: readonly Value[];
 }
 
-export const request = (sql: string, values: readonly Value[] = []): Request => ({ sql, values });
+export const statement = (sql: string, values: readonly Value[] = []): Statement => ({ sql, values });
 
 /** The reply to a statement: its rows, or what it changed. */
 export interface Reply {
@@ -22,9 +22,9 @@ export interface Reply {
  * A SELECT with one row more, whose last column tells whether the connection is in a transaction, in which a read may be old. A reply
  * without rows of mysql2 has a status for that, one with rows has not.
  */
-export function select(columns: readonly string[], rest: string, values: readonly Value[] = []): Request {
+export function select(columns: readonly string[], rest: string, values: readonly Value[] = []): Statement {
   const nulls = columns.map(() => "NULL").join(", ");
-  return request(
+  return statement(
     `(SELECT ${columns.join(", ")}, NULL ${rest}) UNION ALL SELECT ${nulls}, @@in_transaction`,
     values,
   );
@@ -34,18 +34,18 @@ export function select(columns: readonly string[], rest: string, values: readonl
 const MAX_LIMIT = 2 ** 31 - 1;
 
 /** Only the plain INSERT refuses a key that is taken, with error 1062, and nothing else silently. */
-export function insertRequest(table: string, stream: string, row: LogRow): Request {
-  return request(
+export function insertStatement(table: string, stream: string, row: LogRow): Statement {
+  return statement(
     `INSERT INTO ${table} (stream, number, head, content, expires_at) VALUES (?, ?, ?, ?, ?)`,
     toValues(stream, row),
   );
 }
 
 /** Fails in a table without a primary key, in which two rows could have one key. */
-export function readRequest(
+export function readStatement(
   table: string,
   { stream, below, limit, heads }: { stream: string; below: number; limit: number; heads: boolean },
-): Request {
+): Statement {
   return select(
     ["number", "head", heads ? "NULL" : "content", "expires_at"],
     `FROM ${table} FORCE INDEX (PRIMARY) WHERE stream = ? AND number < ? ORDER BY number DESC LIMIT ?`,
@@ -54,7 +54,7 @@ export function readRequest(
 }
 
 /** The names of streams that have a root, in byte order, by the index of the roots. */
-export function streamsRequest(table: string, prefix: string, after: string, limit: number): Request {
+export function streamsStatement(table: string, prefix: string, after: string, limit: number): Statement {
   return select(["DISTINCT root"], `FROM ${table} WHERE ${namesBetween("root")} ORDER BY root LIMIT ?`, [
     ...boundsOf(prefix, after),
     limit,

@@ -1,9 +1,9 @@
 import { format } from "mysql2";
 import { expect, test } from "vitest";
-import { amendRequest } from "../src/amend.ts";
+import { amendStatement } from "../src/amend.ts";
 
-const sqlOf = (...amendments: Parameters<typeof amendRequest>[2]) => {
-  const found = amendRequest("`t`", "s", amendments);
+const sqlOf = (...amendments: Parameters<typeof amendStatement>[2]) => {
+  const found = amendStatement("`t`", "s", amendments);
   return found && format(found.sql, [...found.values]);
 };
 
