@@ -85,10 +85,19 @@ describe("setup", () => {
     const tableName = newTableName();
     await table.pool.query(`CREATE TABLE ${quoted(tableName)} (${columns()})`);
     await using stores = createMariadbStores({ url: table.url, tableName });
-    const error = await rejection(stores.setup());
-    expect(error).toMatchObject({ code: "UNSUPPORTED" });
-    expect(error.message).toContain("primary key");
+    for (const call of [() => stores.setup(), () => stores.open("a").addMessages(users(1))]) {
+      const error = await rejection(call());
+      expect(error).toMatchObject({ code: "UNSUPPORTED" });
+      expect(error.message).toContain("primary key");
+    }
     await table.pool.query(`DROP TABLE ${quoted(tableName)}`);
+  });
+
+  test("rejects a table of entries without its primary key", async () => {
+    await using own = await makeTable(table.url);
+    await own.pool.query(`ALTER TABLE ${entriesOf(own.tableName)} DROP PRIMARY KEY`);
+    await using stores = createMariadbStores({ url: own.url, tableName: own.tableName });
+    expect(await rejection(stores.setup())).toMatchObject({ code: "UNSUPPORTED" });
   });
 
   test("rejects a server that accepts only small requests, and a read-only one", async () => {
