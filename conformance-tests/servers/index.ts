@@ -1,5 +1,5 @@
 /**
- * Starts the servers of the tests: Redis, MongoDB, DynamoDB, PostgreSQL and others, in Docker containers. Needs a Docker engine that
+ * Starts the servers of the tests: Redis, MongoDB, DynamoDB, PostgreSQL, MariaDB and others, in Docker containers. Needs a Docker engine that
  * runs, or the URL of a server in an environment variable.
  *
  * @packageDocumentation
