@@ -62,7 +62,7 @@ function selected(result: unknown[][]): Reply & { isInTransaction: boolean } {
   return {
     rows: result.slice(0, -1),
     count: 0,
-    told: 0,
+    insertId: 0,
     isInTransaction: Number(result.at(-1)?.at(-1)) === 1,
   };
 }
@@ -70,5 +70,5 @@ function selected(result: unknown[][]): Reply & { isInTransaction: boolean } {
 function changed(result: object): Reply & { isInTransaction: boolean } {
   const numberOf = (name: string) => Number(Reflect.get(result, name));
   const isInTransaction = (numberOf("serverStatus") & IN_TRANSACTION) !== 0;
-  return { rows: [], count: numberOf("affectedRows"), told: numberOf("insertId"), isInTransaction };
+  return { rows: [], count: numberOf("affectedRows"), insertId: numberOf("insertId"), isInTransaction };
 }

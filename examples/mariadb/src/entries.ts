@@ -40,11 +40,11 @@ export class MariadbEntries implements EntryIndex {
     this.#source = source;
   }
 
-  /** Replaces an expired entry. Where there is another one, it changes nothing and tells a 1. */
+  /** Replaces an expired entry. Where there is another one, it changes nothing, and the `insertId` is 1. */
   async insertEntry(put: EntryPut): Promise<boolean> {
     const isThere = alive();
     const { sort, version, value, expiresAt } = fieldsOf(put);
-    const { told } = await this.#source.sendOnce(
+    const { insertId } = await this.#source.sendOnce(
       statement(
         `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE
@@ -55,13 +55,13 @@ ON DUPLICATE KEY UPDATE
         [...placeOf(put), toBytes(put.index), sort, version, value, expiresAt],
       ),
     );
-    return told === 0;
+    return insertId === 0;
   }
 
-  /** Tells one more than the version that it found, which may be 0. Assignments run from left to right. */
+  /** The `insertId` is the version that it found, and 1, because a version may be 0. Assignments run from left to right. */
   async updateEntry(put: EntryPut): Promise<number | null> {
     const { sort, version, value, expiresAt } = fieldsOf(put);
-    const { told } = await this.#source.send(
+    const { insertId } = await this.#source.send(
       statement(
         `UPDATE ${this.#table} SET
   version = LAST_INSERT_ID(version + 1) - 1,
@@ -73,7 +73,7 @@ WHERE ${AT_PLACE} AND ${alive()}`,
         [version, sort, version, value, version, expiresAt, version, ...placeOf(put)],
       ),
     );
-    return told === 0 ? null : told - 1;
+    return insertId === 0 ? null : insertId - 1;
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {

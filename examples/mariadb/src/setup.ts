@@ -47,7 +47,10 @@ export function entriesDefinition(tableName: string): string {
 ) ENGINE = InnoDB`;
 }
 
-/** The statements that delete what expired. A scheduler should repeat each once an hour or a day, until it deletes nothing more. */
+/**
+ * The statements that delete what expired. A scheduler should repeat each once an hour or a day, until it deletes nothing more. One may
+ * fail with a deadlock beside a write: repeat it too. A write that does is `UNAVAILABLE`, and stores repeat it.
+ */
 export function sweepStatements(tableName: string): string[] {
   return [quoted(tableName), entriesOf(tableName)].map(
     (table) => `DELETE FROM ${table} WHERE expires_at < UNIX_TIMESTAMP() * 1000 LIMIT 1000`,

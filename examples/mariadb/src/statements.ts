@@ -15,12 +15,12 @@ export interface Reply {
   /** The number of rows that it inserted, found or deleted. */
   readonly count: number;
   /** The value of its last LAST_INSERT_ID(…); 0 without one. */
-  readonly told: number;
+  readonly insertId: number;
 }
 
 /**
- * A SELECT with one row more, whose last column tells whether the connection is in a transaction, in which a read may be old. A reply
- * without rows of mysql2 has a status for that, one with rows has not.
+ * A SELECT with one row more, whose last column is 1 if the connection is in a transaction, in which a read may be old. mysql2 returns
+ * the server's status only with replies without rows.
  */
 export function select(columns: readonly string[], rest: string, values: readonly Value[] = []): Statement {
   const nulls = columns.map(() => "NULL").join(", ");
