@@ -82,7 +82,7 @@ const planOn = (...more: string[]): Plan => [
   [onServers],
 ];
 /** The parts of the deep plan that every change is checked against. */
-const ofDeep = tests("parts of the deep plan", 13, ["deep"], {
+const ofDeep = tests("parts of the deep plan", 14, ["deep"], {
   files: [
     ...["packages/store-postgres/test/conformance.deep", "packages/store-dynamo/test/conformance.deep"],
     "examples/mariadb/test/conformance.deep",
