@@ -41,7 +41,7 @@ test("the blocks of the example with files are its file, word for word", async (
   expect(`${codes.join("\n\n")}\n`).toBe(file);
 });
 
-test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of the adapter for MariaDB", async (page) => {
+test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of MariaDB's adapter", async (page) => {
   const blocks = await blocksOf(page, "typescript");
   expect(blocks.length).toBeGreaterThan(5);
   for (const { code, path } of blocks) {
@@ -56,7 +56,7 @@ async function codeLines(path: string): Promise<number> {
   return code.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-test("build.md states the approximate lines of code of each file of the adapter for MariaDB", async () => {
+test("build.md states the approximate lines of code of each file of MariaDB's adapter", async () => {
   const page = await readFile(join(root, "docs/how-to/write-an-adapter/build.md"), "utf8");
   const rows = [...page.matchAll(/^\| `([\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
   const files = await readdir(join(root, "examples/mariadb/src"));
