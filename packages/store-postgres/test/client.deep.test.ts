@@ -3,25 +3,24 @@ import { runFactory } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { Client, Pool, type PoolConfig, types } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { createPostgresStores } from "../src/index.ts";
-import { tableDefinition } from "../src/setup.ts";
+import { createPostgresStores, setupScript } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { type SentQuery, watchedClient } from "./queries.ts";
 import { rejection } from "./rejection.ts";
-import { makeTable, newTableName, type TestTable } from "./table.ts";
+import { makeSchema, type TestSchema } from "./schema.ts";
 
 const server = startServer("postgres");
-let table: TestTable;
+let used: TestSchema;
 beforeAll(async () => {
-  table = await makeTable((await server).url);
+  used = await makeSchema((await server).url);
 });
 afterAll(async () => {
-  await table[Symbol.asyncDispose]();
+  await used[Symbol.asyncDispose]();
   await (await server).stop();
 });
 
 function ownPool(options: PoolConfig = {}): Pool {
-  const pool = new Pool({ connectionString: table.url, ...options });
+  const pool = new Pool({ connectionString: used.url, ...options });
   onTestFinished(async () => {
     if (!pool.ended) await pool.end();
   });
@@ -29,9 +28,9 @@ function ownPool(options: PoolConfig = {}): Pool {
 }
 
 const handIn = (options: PoolConfig) => async () => {
-  const client = new Pool({ connectionString: table.url, ...options });
+  const client = new Pool({ connectionString: used.url, ...options });
   return {
-    options: { client, tableName: table.tableName, ttlMs: 1e8 },
+    options: { client, schema: used.schema, ttlMs: 1e8 },
     use: () => client.query("SELECT 1"),
     close: () => client.end(),
   };
@@ -78,10 +77,10 @@ describe("a caller's client", () => {
   });
 
   test("can lose its connections without ending the process", async () => {
-    await using stores = createPostgresStores({ client: ownPool(), tableName: table.tableName });
+    await using stores = createPostgresStores({ client: ownPool(), schema: used.schema });
     const store = stores.open();
     await store.addMessages(users(1));
-    await table.pool.query(
+    await used.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle'",
     );
     await store.addMessages(users(1));
@@ -89,7 +88,7 @@ describe("a caller's client", () => {
 
   test("can lose a connection as soon as it was opened, and in its pool", async () => {
     const client = ownPool({ Client: unluckyClient() } as PoolConfig);
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await using stores = createPostgresStores({ client, schema: used.schema });
     await stores.open().addMessages(users(1));
     expect(client.totalCount).toBe(1);
   });
@@ -99,16 +98,16 @@ describe("a caller's client", () => {
     const leaked = await client.connect();
     await leaked.query("BEGIN");
     leaked.release();
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await using stores = createPostgresStores({ client, schema: used.schema });
     const all = Array.from({ length: 30 }, () => stores.open());
     await Promise.all(all.map((store) => store.addMessages(users(1))));
-    await using others = createPostgresStores({ url: table.url, tableName: table.tableName });
+    await using others = createPostgresStores({ url: used.url, schema: used.schema });
     for (const { threadId } of all) expect(await others.open(threadId).listMessages()).toEqual(users(1));
 
-    const one = new Client(table.url);
+    const one = new Client(used.url);
     await one.connect();
     await one.query("BEGIN");
-    await using single = createPostgresStores({ client: one, tableName: table.tableName });
+    await using single = createPostgresStores({ client: one, schema: used.schema });
     const error = await rejection(single.open().addMessages(users(1)));
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error.message).toContain("transaction");
@@ -116,9 +115,9 @@ describe("a caller's client", () => {
   });
 
   test("can be one connection, on which requests take turns", async () => {
-    const client = new Client(table.url);
+    const client = new Client(used.url);
     await client.connect();
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await using stores = createPostgresStores({ client, schema: used.schema });
     const all = Array.from({ length: 10 }, () => stores.open());
     await Promise.all(all.map((store) => store.addMessages(users(2))));
     for (const store of all) expect(await store.listMessages()).toEqual(users(2));
@@ -130,7 +129,7 @@ describe("a caller's client", () => {
 
   test("that its owner has ended stays ended", async () => {
     const client = ownPool();
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await using stores = createPostgresStores({ client, schema: used.schema });
     await stores.open().addMessages(users(1));
     await client.end();
     const error = await rejection(stores.open().addMessages(users(1)));
@@ -140,41 +139,23 @@ describe("a caller's client", () => {
 
   test("can have another isolation level, whose conflicts are retried", async () => {
     const client = ownPool({ options: "-c default_transaction_isolation=serializable" });
-    await using stores = createPostgresStores({ client, tableName: table.tableName, maxMessages: 9 });
+    await using stores = createPostgresStores({ client, schema: used.schema, maxMessages: 9 });
     const store = stores.open();
     await Promise.all(Array.from({ length: 40 }, (_, index) => store.addMessages([user(`${index}`)])));
     expect(await store.listMessages()).toHaveLength(9);
   });
 });
 
-describe("statements", () => {
-  test("are prepared once per connection, under digests of their texts", async () => {
-    const sent: SentQuery[] = [];
-    const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
-    const store = stores.open();
-    for (let number = 0; number < 5; number++) await store.addMessages(users(1));
-    const { rows } = await client.query("SELECT name FROM pg_prepared_statements ORDER BY name");
-    const names = [...new Set(sent.map(({ name }) => name).filter((name) => name !== undefined))].sort();
-    expect(rows.map(({ name }) => name)).toEqual(names);
-    expect(names).toHaveLength(2);
-  });
-
-  test("that are not found on the server are sent unprepared from then on", async () => {
-    const sent: SentQuery[] = [];
-    const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
-    await using stores = createPostgresStores({ client, tableName: table.tableName });
-    const store = stores.open();
-    await store.addMessages(users(1));
-    await client.query("DEALLOCATE ALL");
-    sent.splice(0);
-    await store.addMessages(users(1));
-    expect(sent.map(({ name }) => name !== undefined)).toEqual([true, false]);
-    sent.splice(0);
-    await store.addMessages(users(1));
-    expect(sent.map(({ name }) => name !== undefined)).toEqual([false]);
-    expect(await store.listMessages()).toHaveLength(3);
-  });
+test("statements have no names, so that a pooler can send each on another connection", async () => {
+  const sent: SentQuery[] = [];
+  const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
+  await using stores = createPostgresStores({ client, schema: used.schema });
+  const store = stores.open();
+  await store.addMessages(users(1));
+  expect(await store.listMessages()).toEqual(users(1));
+  expect(sent.map((query) => Reflect.has(query, "name"))).toEqual([false, false]);
+  const { rows } = await client.query("SELECT name FROM pg_prepared_statements");
+  expect(rows).toEqual([]);
 });
 
 describe("TLS and logins", () => {
@@ -209,14 +190,14 @@ describe("TLS and logins", () => {
   });
 
   test("a server without TLS is reported", async () => {
-    await using stores = createPostgresStores({ url: `${table.url}?sslmode=verify-full` });
+    await using stores = createPostgresStores({ url: `${used.url}?sslmode=verify-full` });
     const error = await rejection(stores.open().listMessages());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error.message).toContain("TLS");
   });
 
   test("a missing database is reported", async () => {
-    const url = new URL(table.url);
+    const url = new URL(used.url);
     url.pathname = "/absent";
     await using stores = createPostgresStores({ url: url.href });
     const error = await rejection(stores.setup());
@@ -226,13 +207,13 @@ describe("TLS and logins", () => {
 });
 
 test("a text that violates a constraint is in no error", async () => {
-  const tableName = newTableName();
-  const definition = tableDefinition(undefined, tableName).replace(
-    "content text,",
-    "content text CHECK (content <> content),",
+  await using own = await makeSchema(used.url, async (schema) =>
+    (await setupScript(schema)).replace(
+      "record text NOT NULL",
+      "record text NOT NULL CHECK (record <> record)",
+    ),
   );
-  await using own = await makeTable(table.url, (name) => definition.replaceAll(tableName, name));
-  await using stores = createPostgresStores({ url: own.url, tableName: own.tableName });
+  await using stores = createPostgresStores({ url: own.url, schema: own.schema });
   const error = await rejection(stores.open().addMessages([user("a private text")]));
   expect(error.code).toBe("UNAVAILABLE");
   expect(inspect(error, { depth: 20, showHidden: true, maxStringLength: null })).not.toContain("private");

@@ -4,7 +4,6 @@ import {
   type ClientKind,
   classifyError,
   isCreatedMeanwhile,
-  isStatementLost,
   OpenTransactionError,
   verdictOn,
 } from "../src/errors.ts";
@@ -14,19 +13,29 @@ const reply = (code: string, message = "as the server says it"): DatabaseError =
 const classify = (error: unknown, kind: ClientKind = "own pool") => classifyError(error, "db:5432", kind);
 
 describe("the classification of a SQLSTATE", () => {
-  test.each(["57P01", "57P03", "53300", "40001", "40P01", "57014", "25006", "08006", "08P01", "57P05"])(
-    "%s: retryable",
-    (code) => {
-      expect(classify(reply(code))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-    },
-  );
+  test.each([
+    "57P01",
+    "57P03",
+    "53300",
+    "55P03",
+    "40001",
+    "40P01",
+    "57014",
+    "25006",
+    "08006",
+    "08P01",
+    "57P05",
+  ])("%s: retryable", (code) => {
+    expect(classify(reply(code))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  });
 
   test.each([
     ["28P01", "login"],
     ["28000", "login"],
     ["42501", "privileges"],
     ["3D000", "database"],
-    ["3F000", "schema"],
+    ["3F000", "setup()"],
+    ["42883", "setup()"],
     ["42P01", "setup()"],
     ["53100", "disk"],
   ])("%s: permanent, and the message says what to change", (code, text) => {
@@ -43,6 +52,7 @@ describe("the classification of a SQLSTATE", () => {
     ["42P10", "UNSUPPORTED"],
     ["42601", "UNSUPPORTED"],
     ["54000", "TOO_LARGE"],
+    ["23505", "CORRUPT"],
   ])("%s: %s", (code, expected) => {
     expect(classify(reply(code))).toMatchObject({ code: expected });
   });
@@ -53,14 +63,16 @@ describe("the classification of a SQLSTATE", () => {
     expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
   });
 
-  test("a lost statement and a table created meanwhile are distinguished from all other errors", () => {
-    expect(["26000", "42P05", "42P01"].map((code) => isStatementLost(reply(code)))).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(isStatementLost(reply("0A000", "cached plan must not change result type"))).toBe(true);
-    expect(isStatementLost(reply("0A000"))).toBe(false);
+  test("a conflict on a connection that was handed in is one of its whole transaction", () => {
+    for (const code of ["40001", "40P01"])
+      expect(classify(reply(code), "connection")).toMatchObject({
+        code: "UNAVAILABLE",
+        retryable: true,
+        message: expect.stringContaining("repeat all of it"),
+      });
+  });
+
+  test("what another process created meanwhile is distinguished from all other errors", () => {
     expect(["23505", "42P07", "42501"].map((code) => isCreatedMeanwhile(reply(code)))).toEqual([
       true,
       true,
@@ -102,8 +114,7 @@ describe("the classification of pg's own errors", () => {
   });
 
   test("a connection is reused after a reply, unless the server closes it or became read-only", () => {
-    for (const state of ["42P01", "40P01", "53100", "26000"])
-      expect(verdictOn(reply(state)), state).toBe("reply");
+    for (const state of ["42P01", "40P01", "53100"]) expect(verdictOn(reply(state)), state).toBe("reply");
     for (const state of ["08006", "25006", "57P01"]) expect(verdictOn(reply(state)), state).toBe("other");
   });
 

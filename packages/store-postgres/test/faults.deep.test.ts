@@ -3,12 +3,12 @@ import { startServer } from "@scrollback/conformance/servers";
 import { Pool } from "pg";
 import { afterAll } from "vitest";
 import { createPostgresStores, type PostgresStoreOptions } from "../src/index.ts";
-import { makeTable } from "./table.ts";
+import { makeSchema } from "./schema.ts";
 
 const server = startServer("postgres");
-const table = server.then(({ url }) => makeTable(url));
+const made = server.then(({ url }) => makeSchema(url));
 afterAll(async () => {
-  await (await table)[Symbol.asyncDispose]();
+  await (await made)[Symbol.asyncDispose]();
   await (await server).stop();
 });
 
@@ -29,14 +29,14 @@ runFactory<PostgresStoreOptions>({
   silent: (port) => ({ url: `postgres://me:hush@127.0.0.1:${port}/app` }),
   proxied: {
     async options(proxy) {
-      const { url, tableName } = await table;
-      return { url: await proxy.forwardUrl(url, 5432), tableName };
+      const { url, schema } = await made;
+      return { url: await proxy.forwardUrl(url, 5432), schema };
     },
     async handIn(proxy) {
-      const { url, tableName } = await table;
+      const { url, schema } = await made;
       const client = new Pool({ connectionString: await proxy.forwardUrl(url, 5432) });
       return {
-        options: { client, tableName },
+        options: { client, schema },
         use: () => client.query("SELECT 1"),
         close: () => client.end(),
       };

@@ -1,11 +1,11 @@
 import { runFactory } from "@scrollback/conformance";
-import { openStores, RecordLogDriver } from "@scrollback/store-core";
+import { openStores } from "@scrollback/store-core";
 import { Client, type ClientConfig, Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
+import { quote } from "../src/migrations.ts";
 import { parseOptions } from "../src/options.ts";
-import { PostgresRecordLog } from "../src/postgres-log.ts";
-import { qualified } from "../src/setup.ts";
+import { PostgresDriver } from "../src/postgres-driver.ts";
 
 const url = "postgres://localhost/app";
 /** An option of pg that is missing in its types. */
@@ -20,16 +20,13 @@ runFactory({
     client: () => new Pool(),
     wrong: [
       [{ url, collectionName: "chats" }, "collectionName"],
-      [
-        { url: `${url}?tableName=hunter` },
-        "option tableName; pass tableName to createPostgresStores beside url",
-      ],
-      [{ url: `${url}?sslmode=disable&schema=hunter` }, "option schema"],
-      [{ url: `${url}?tablename=hunter` }, "option tableName"],
-      [{ url, tableName: "" }, "tableName"],
-      [{ url, tableName: "a\0" }, "tableName"],
-      [{ url, tableName: "é".repeat(25) }, "tableName"],
+      [{ url, tableName: "chats" }, "tableName"],
+      [{ url: `${url}?schema=hunter` }, "option schema; pass schema to createPostgresStores beside url"],
+      [{ url: `${url}?sslmode=disable&Schema=hunter` }, "option schema"],
       [{ url, schema: "" }, "schema"],
+      [{ url, schema: "a\0" }, "schema"],
+      [{ url, schema: "\ud800" }, "schema"],
+      [{ url, schema: "é".repeat(32) }, "schema"],
       [{ url, schema: 7 }, "schema"],
       [{ client: new Pool(binary) }, "client"],
       [{ client: new Client(binary) }, "client"],
@@ -49,37 +46,27 @@ runFactory({
   },
 });
 
-describe("options", () => {
-  test("names with any characters are quoted", () => {
-    expect(qualified(undefined, 'a"b')).toBe('"a""b"');
-    expect(qualified("my schema", "t;DROP")).toBe('"my schema"."t;DROP"');
-  });
+test("names with any characters are quoted", () => {
+  expect(quote('a"b')).toBe('"a""b"');
+  expect(quote("my schema; DROP")).toBe('"my schema; DROP"');
 });
 
-describe("the table", () => {
-  test("is scrollback_messages in the search path, unless options name another one", () => {
-    expect(parseOptions({ url }).table).toMatchObject({
-      schema: undefined,
-      tableName: "scrollback_messages",
-      owned: true,
-    });
+describe("what the options name", () => {
+  test("is the schema scrollback, unless they name another one of up to 63 bytes", () => {
+    expect(parseOptions({ url }).used).toMatchObject({ schema: "scrollback", owned: true });
     const client = new Pool({ connectionString: url });
-    expect(parseOptions({ client, schema: "chat", tableName: "rows" }).table).toEqual({
-      client,
-      schema: "chat",
-      tableName: "rows",
-      owned: false,
-    });
+    const schema = "é".repeat(31);
+    expect(parseOptions({ client, schema }).used).toEqual({ client, schema, owned: false });
   });
 
   test("the factory's own pool connects within 4 seconds", () => {
-    expect(parseOptions({ url }).table.client).toMatchObject({ options: { connectionTimeoutMillis: 4_000 } });
+    expect(parseOptions({ url }).used.client).toMatchObject({ options: { connectionTimeoutMillis: 4_000 } });
   });
 });
 
 test("openStores refuses a URL with an option of the factory", async () => {
-  await expect(openStores("postgres://me:hunter2@localhost/app?tableName=x&schema=y")).rejects.toThrow(
-    "createPostgresStores: url must not contain the option tableName; pass tableName to createPostgresStores beside url",
+  await expect(openStores("postgres://me:hunter2@localhost/app?schema=x&sslmode=disable")).rejects.toThrow(
+    "createPostgresStores: url must not contain the option schema; pass schema to createPostgresStores beside url",
   );
 });
 
@@ -91,8 +78,8 @@ test.each([
   "sslmode=verify-full&channel_binding=require&connect_timeout=10&target_session_attrs=read-write",
   "pgbouncer=true&connection_limit=1&pool_timeout=10",
 ])("a URL with parameters of pg, libpq or a hosting provider is accepted: %s", (parameters) => {
-  expect(parseOptions({ url: `${url}?${parameters}` }).table).toMatchObject({
-    tableName: "scrollback_messages",
+  expect(parseOptions({ url: `${url}?${parameters}` }).used).toMatchObject({
+    schema: "scrollback",
   });
 });
 
@@ -105,10 +92,9 @@ test.each([
   ["a URL", { url: "postgres://app:hunter2@db:6543/shop" }],
   ["a pool", { client: new Pool({ connectionString: "postgres://app:hunter2@db:6543/shop" }) }],
   ["a client", { client: new Client("postgres://app:hunter2@db:6543/shop") }],
-])("a driver's target has the database and the table, and no secret: %s", (_, options) => {
-  const { table } = parseOptions({ ...options, tableName: "chats" });
-  expect(new RecordLogDriver(new PostgresRecordLog(table)).target).toEqual({
-    collection: "chats",
+])("a driver's target has the database, and no secret: %s", (_, options) => {
+  expect(new PostgresDriver(parseOptions(options).used).target).toEqual({
+    collection: "messages",
     namespace: "shop",
     server: { address: "db", port: 6543 },
   });

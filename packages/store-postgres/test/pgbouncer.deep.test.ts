@@ -2,17 +2,17 @@ import { afterAll, describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user } from "./messages.ts";
 import { startPooled } from "./pgbouncer.ts";
-import { newTableName } from "./table.ts";
+import { newSchemaName } from "./schema.ts";
 
 describe.each([0, 100])("behind PgBouncer in transaction mode, with max_prepared_statements = %i", (most) => {
   const pooler = startPooled(`max_prepared_statements = ${most}`);
   afterAll(async () => (await pooler).stop());
 
-  test("clients that take turns on few connections, on two tables, all succeed", async () => {
+  test("clients that take turns on few connections, on two schemas, all succeed", async () => {
     const { url } = await pooler;
-    const tables = [newTableName(), newTableName()];
+    const schemas = [newSchemaName(), newSchemaName()];
     const clients = Array.from({ length: 12 }, (_, index) =>
-      createPostgresStores({ url, tableName: tables[index % 2] ?? "", maxMessages: 10 }),
+      createPostgresStores({ url, schema: schemas[index % 2] ?? "", maxMessages: 10 }),
     );
     await Promise.all(clients.map((stores) => stores.setup()));
     const write = async (stores: (typeof clients)[number], index: number) => {
