@@ -136,7 +136,7 @@ BEGIN
   IF v_next > v_kept THEN
     INSERT INTO "scrollback".messages (tenant, life, sequence, created_at, role, record)
     SELECT v_tenant, v_life, v_kept + place - 1,
-      to_timestamp(coalesce(substring(record from '^1.(\d{13})')::bigint, p_updated) / 1000.0),
+      to_timestamp(coalesce(substring(record from '^1.([0-9]{13})')::bigint, p_updated) / 1000.0),
       CASE substr(record, 2, 1) WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
       record
     FROM unnest(string_to_array(p_records, chr(30))) WITH ORDINALITY AS appended (record, place);

@@ -55,9 +55,12 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   ), // insufficient_privilege
   "42601": unsupported("the server does not understand the stores' SQL; it must be PostgreSQL; see cause"), // syntax_error
   "42703": otherTable, // undefined_column
+  "42710": otherTable, // duplicate_object
+  "42723": otherTable, // duplicate_function
   "42804": otherTable, // datatype_mismatch
   "42883": notSetUp, // undefined_function
   "42P01": notSetUp, // undefined_table
+  "42P07": otherTable, // duplicate_table
   "42P10": otherTable, // invalid_column_reference: no unique constraint on the keys
   "53100": permanent("the server's disk is full"), // disk_full
   "53200": retryable("the server has no memory left"), // out_of_memory
@@ -131,10 +134,9 @@ export function verdictOn(error: unknown): ConnectionVerdict {
   return isLost ? "lost" : "other";
 }
 
-/** Whether two processes created the same thing at once. */
-export function isCreatedMeanwhile(error: unknown): boolean {
-  // unique_violation in the catalog, duplicate_table, duplicate_object, and "tuple concurrently updated".
-  return error instanceof Error && ["23505", "42P07", "42710", "XX000"].includes(sqlStateOf(error) ?? "");
+/** Whether a row with the same key is there. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && sqlStateOf(error) === "23505";
 }
 
 /** Removes the values of a row from an error: a violated constraint shows the whole row. */

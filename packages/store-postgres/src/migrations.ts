@@ -1,11 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import { type ErrorClassification, refusal, StoreError } from "@scrollback/store-core";
-import { isCreatedMeanwhile, readOnly } from "./errors.ts";
+import { isUniqueViolation, readOnly } from "./errors.ts";
 import type { Session } from "./sessions.ts";
 import { DEFAULT_SCHEMA, quote } from "./text.ts";
 
 const folder = new URL("../sql/", import.meta.url);
 const fileName = /^(\d{3})-[\w-]+\.sql$/;
+
+/** Quotes an SQL text, whether or not the connection's settings make a backslash an escape. */
+function literal(text: string): string {
+  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
+}
 
 /** A file of SQL that creates tables or functions, once in each schema. */
 interface Migration {
@@ -33,8 +38,10 @@ async function migrations(schema: string): Promise<readonly Migration[]> {
  */
 function scriptOf({ number, name, sql }: Migration, schema: string): string {
   const table = `${quote(schema)}.migrations`;
-  const lock = `SELECT pg_advisory_xact_lock(hashtextextended('${`scrollback ${schema}`.replaceAll("'", "''")}', 0));`;
-  const first = `CREATE SCHEMA IF NOT EXISTS ${quote(schema)};
+  const lock = `SELECT pg_advisory_xact_lock(hashtextextended(${literal(`scrollback ${schema}`)}, 0));`;
+  // CREATE SCHEMA IF NOT EXISTS needs the privilege to create one also where it exists.
+  const create = `BEGIN IF to_regnamespace(${literal(quote(schema))}) IS NULL THEN CREATE SCHEMA ${quote(schema)}; END IF; END`;
+  const first = `DO ${literal(create)};
 CREATE TABLE IF NOT EXISTS ${table} (number int PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
 `;
   return `${lock}
@@ -49,21 +56,23 @@ export async function setupScript(schema: string): Promise<string> {
 }
 
 /**
- * Reads the encoding, whether the server accepts writes, whether the table of migrations is there, and for the tables that are there whether
- * the user has privileges. $1 is the schema.
+ * Reads the encoding, whether the server accepts writes, whether the table of migrations is there, and the privileges that the user lacks on
+ * the tables that are there. $1 is the schema.
  */
 const look = `SELECT getdatabaseencoding(), current_setting('transaction_read_only'), to_regclass(format('%I.migrations', $1::text)) IS NOT NULL,
-  (SELECT bool_and(has_table_privilege(c.oid, p)) FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p
-   WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relname IN ('threads', 'messages', 'operations', 'deletions', 'entries'))`;
+  (SELECT string_agg(p || ' on ' || c.relname, ', ' ORDER BY c.relname, p)
+   FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p
+   WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND NOT has_table_privilege(c.oid, p)
+     AND (c.relname IN ('threads', 'messages', 'operations', 'deletions', 'entries') OR c.relname = 'migrations' AND p = 'SELECT'))`;
 
 const wrongEncoding: ErrorClassification = {
   code: "UNSUPPORTED",
   message:
     "postgres: the database's encoding must be UTF8, because messages may contain any character; create it with ENCODING 'UTF8'",
 };
-const notAllowed = (schema: string): ErrorClassification => ({
+const notAllowed = (schema: string, missing: string): ErrorClassification => ({
   code: "UNAVAILABLE",
-  message: `postgres: the user needs the privileges SELECT, INSERT, UPDATE and DELETE on the tables of the schema ${quote(schema)}; grant them`,
+  message: `postgres: the user lacks privileges in the schema ${quote(schema)}: ${missing}; grant them`,
 });
 
 /**
@@ -74,18 +83,18 @@ const notAllowed = (schema: string): ErrorClassification => ({
  */
 export async function migrate(session: Session, schema: string): Promise<void> {
   const wanted = await migrations(schema);
-  const [[encoding, isReadOnly, isThere, isAllowed] = []] = await session.query(look, [schema]);
+  const [[encoding, isReadOnly, isThere, missing] = []] = await session.query(look, [schema]);
   if (encoding !== "UTF8") throw refusal(wrongEncoding);
   if (isReadOnly === "on") throw refusal(readOnly);
-  if (isThere === true && isAllowed === false) throw refusal(notAllowed(schema));
+  if (isThere === true && typeof missing === "string") throw refusal(notAllowed(schema, missing));
   let reached = isThere === true ? await versionOf(session, schema) : 0;
   for (const migration of wanted.slice(reached)) {
     if (migration.number <= reached) continue;
     try {
       await session.script(scriptOf(migration, schema));
     } catch (error) {
-      if (!isCreatedMeanwhile(error)) throw error;
-      // Another process was first.
+      if (!isUniqueViolation(error)) throw error;
+      // Another process was first: the table has its row.
       reached = await versionOf(session, schema);
       if (reached < migration.number) throw error;
     }

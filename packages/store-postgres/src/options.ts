@@ -77,14 +77,15 @@ const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] 
 /** An identifier has at most 63 bytes. */
 const MAX_NAME_BYTES = 63;
 
+/** The bodies of the functions stand between `$$`. */
 const isName: Check = (value) =>
   typeof value === "string" &&
   value !== "" &&
   value.isWellFormed() &&
-  !value.includes("\0") &&
+  !/\0|\$\$/.test(value) &&
   Buffer.byteLength(value) <= MAX_NAME_BYTES
     ? undefined
-    : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without quotes around it`;
+    : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without "$$" and without quotes around it`;
 
 const isClient: Check = (value) => {
   const problem = hasMethods("query")(value);

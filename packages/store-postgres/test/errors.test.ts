@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   type ClientKind,
   classifyError,
-  isCreatedMeanwhile,
+  isUniqueViolation,
   OpenTransactionError,
   verdictOn,
 } from "../src/errors.ts";
@@ -50,6 +50,8 @@ describe("the classification of a SQLSTATE", () => {
     ["22P05", "UNSUPPORTED"],
     ["42703", "UNSUPPORTED"],
     ["42P10", "UNSUPPORTED"],
+    ["42P07", "UNSUPPORTED"],
+    ["42723", "UNSUPPORTED"],
     ["42601", "UNSUPPORTED"],
     ["54000", "TOO_LARGE"],
     ["23505", "CORRUPT"],
@@ -72,12 +74,9 @@ describe("the classification of a SQLSTATE", () => {
       });
   });
 
-  test("what another process created meanwhile is distinguished from all other errors", () => {
-    expect(["23505", "42P07", "42501"].map((code) => isCreatedMeanwhile(reply(code)))).toEqual([
-      true,
-      true,
-      false,
-    ]);
+  test("a unique violation is distinguished from all other errors", () => {
+    expect(["23505", "42P07"].map((code) => isUniqueViolation(reply(code)))).toEqual([true, false]);
+    expect(isUniqueViolation("23505")).toBe(false);
   });
 });
 

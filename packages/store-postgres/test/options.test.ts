@@ -25,6 +25,7 @@ runFactory({
       [{ url: `${url}?sslmode=disable&Schema=hunter` }, "option schema"],
       [{ url, schema: "" }, "schema"],
       [{ url, schema: "a\0" }, "schema"],
+      [{ url, schema: "a$$b" }, "schema"],
       [{ url, schema: "\ud800" }, "schema"],
       [{ url, schema: "é".repeat(32) }, "schema"],
       [{ url, schema: 7 }, "schema"],

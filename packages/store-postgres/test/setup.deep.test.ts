@@ -1,24 +1,21 @@
-import { readFileSync } from "node:fs";
 import { startServer } from "@scrollback/conformance/servers";
-import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
 import { Client, type Pool } from "pg";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { createPostgresStores } from "../src/index.ts";
-import { entriesDefinition, entriesName, qualified, sweepStatement, tableDefinition } from "../src/setup.ts";
-import { openLog } from "./client.ts";
+import { createPostgresStores, migrations, setupScript } from "../src/index.ts";
+import { quote } from "../src/migrations.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
-import { makeTable, newTableName, type TestTable } from "./table.ts";
+import { makeSchema, type TestSchema } from "./schema.ts";
 
 const server = startServer("postgres");
 afterAll(async () => (await server).stop());
 
 const HOUR = 60 * 60 * 1_000;
 
-async function ownTable(define?: (tableName: string) => string): Promise<TestTable> {
-  const table = await makeTable((await server).url, define);
-  onTestFinished(() => table[Symbol.asyncDispose]());
-  return table;
+async function ownSchema(define?: typeof setupScript): Promise<TestSchema> {
+  const used = await makeSchema((await server).url, define);
+  onTestFinished(() => used[Symbol.asyncDispose]());
+  return used;
 }
 
 /** Creates a user, and returns the URL with its credentials. */
@@ -33,35 +30,65 @@ async function newUser(pool: Pool, grants: (user: string) => string): Promise<st
   return url.href;
 }
 
-const optionsOf = ({ url, tableName }: TestTable) => ({ url, tableName });
+async function clientOf(url: string): Promise<Client> {
+  const client = new Client(url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+const noScript = async () => "";
+const optionsOf = ({ url, schema }: TestSchema) => ({ url, schema });
+
+/** The names of the applied migrations, and of all tables, views and functions in a schema. */
+async function contentOf({
+  pool,
+  schema,
+  quoted,
+}: TestSchema): Promise<{ applied: string[]; made: string[] }> {
+  const { rows } = await pool.query(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind IN ('r', 'v')
+     UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = to_regnamespace(quote_ident($1)) ORDER BY name`,
+    [schema],
+  );
+  const made = rows.map(({ name }) => String(name));
+  if (!made.includes("migrations")) return { applied: [], made };
+  const { rows: applied } = await pool.query(`SELECT name FROM ${quoted}.migrations ORDER BY number`);
+  return { applied: applied.map(({ name }) => String(name)), made };
+}
+
+const allMigrations = (await migrations()).map(({ name }) => name);
 
 describe("setup", () => {
-  test("creates the tables and their indexes, and can run twice", async () => {
-    const table = await ownTable(() => "");
-    await using stores = createPostgresStores(optionsOf(table));
+  test("runs each migration once, and can run twice", async () => {
+    const used = await ownSchema(noScript);
+    await using stores = createPostgresStores(optionsOf(used));
     await stores.setup();
     await stores.setup();
-    const { rows } = await table.pool.query(
-      "SELECT indexname FROM pg_indexes WHERE tablename IN ($1, $2) ORDER BY indexname",
-      [table.tableName, entriesName(table.tableName)],
-    );
-    expect(rows.map(({ indexname }) => indexname.slice(table.tableName.length))).toEqual([
-      "_entries_expiry",
-      "_entries_order",
-      "_entries_pkey",
-      "_expiry",
-      "_pkey",
-      "_roots",
-    ]);
+    const { applied, made } = await contentOf(used);
+    expect(applied).toEqual(allMigrations);
+    expect(made).toEqual(expect.arrayContaining(["threads", "commit_v1", "sweep_v1", "conversation"]));
     await stores.open("a").addMessages(users(3));
     expect(await stores.open("a").listMessages()).toEqual(users(3));
   });
 
-  test("fails on a read-only server, also where the table exists", async () => {
-    const table = await ownTable();
-    const url = new URL(table.url);
+  test("runs only the missing migrations", async () => {
+    const used = await ownSchema(async (schema) => {
+      const [first = ""] = (await setupScript(schema)).split("COMMIT;");
+      return `${first}COMMIT;`;
+    });
+    expect((await contentOf(used)).applied).toEqual(allMigrations.slice(0, 1));
+    await using stores = createPostgresStores(optionsOf(used));
+    await stores.setup();
+    expect((await contentOf(used)).applied).toEqual(allMigrations);
+    await stores.open("a").addMessages(users(1));
+  });
+
+  test("fails on a read-only server, also where the schema exists", async () => {
+    const used = await ownSchema();
+    const url = new URL(used.url);
     url.searchParams.set("options", "-c default_transaction_read_only=on");
-    await using stores = createPostgresStores({ ...optionsOf(table), url: url.href });
+    await using stores = createPostgresStores({ ...optionsOf(used), url: url.href });
     expect(await rejection(stores.setup())).toMatchObject({
       code: "UNAVAILABLE",
       retryable: true,
@@ -69,154 +96,166 @@ describe("setup", () => {
     });
   });
 
-  test("can run concurrently from several clients", async () => {
-    const table = await ownTable(() => "");
-    const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(table)));
-    await Promise.all(all.map((stores) => stores.setup()));
-    await all[0]?.open("a").addMessages(users(1));
-    for (const stores of all) {
-      expect(await stores.open("a").listMessages()).toEqual(users(1));
-      await stores.close();
+  test("can run concurrently from several clients, and beside the script", async () => {
+    for (let round = 0; round < 5; round++) {
+      const used = await ownSchema(noScript);
+      const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(used)));
+      // The script fails if another one is first.
+      const script = used.pool.query(await setupScript(used.schema)).catch((error: unknown) => error);
+      await Promise.all(all.map((stores) => stores.setup()));
+      await script;
+      expect((await contentOf(used)).applied).toEqual(allMigrations);
+      await all[0]?.open("a").addMessages(users(1));
+      for (const stores of all) {
+        expect(await stores.open("a").listMessages()).toEqual(users(1));
+        await stores.close();
+      }
     }
   });
 
-  test("is reported by the error of a call that needs it", async () => {
-    const table = await ownTable(() => "");
-    await using stores = createPostgresStores(optionsOf(table));
-    const error = await rejection(stores.open("a").listMessages());
-    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toContain("setup()");
-  });
-
-  test("needs no right to create if the table exists, and the stores need only the documented privileges", async () => {
-    const table = await ownTable();
-    const grant = (name: string) =>
-      `GRANT SELECT, INSERT, UPDATE ON ${table.quoted}, ${table.entries} TO ${name}; GRANT DELETE ON ${table.entries} TO ${name}`;
-    const url = await newUser(table.pool, grant);
-    await using stores = createPostgresStores({
-      url,
-      tableName: table.tableName,
-      maxMessages: 5,
-      ttlMs: HOUR,
+  test("that fails half way leaves nothing of that migration, and can be repeated", async () => {
+    const used = await ownSchema(noScript);
+    await used.pool.query(`CREATE SCHEMA ${used.quoted}; CREATE TABLE ${used.quoted}.entries (id int)`);
+    await using stores = createPostgresStores(optionsOf(used));
+    expect(await rejection(stores.setup())).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("name a schema of its own"),
     });
+    expect(await contentOf(used)).toEqual({ applied: [], made: ["entries"] });
+    await used.pool.query(`DROP TABLE ${used.quoted}.entries`);
+    // In the third migration.
+    await used.pool.query(
+      `CREATE FUNCTION ${used.quoted}.sweep_v1(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'`,
+    );
+    expect(await rejection(stores.setup())).toMatchObject({ code: "UNSUPPORTED" });
+    const { applied, made } = await contentOf(used);
+    expect(applied).toEqual(allMigrations.slice(0, 2));
+    expect(made).not.toContain("read_v1");
+    await used.pool.query(`DROP FUNCTION ${used.quoted}.sweep_v1`);
     await stores.setup();
-    const store = stores.open("a");
-    for (let number = 0; number < 70; number++) await store.addMessages([user("Hello")]);
-    await store.clear();
-    expect(await store.listMessages()).toEqual([]);
+    expect((await contentOf(used)).applied).toEqual(allMigrations);
   });
 
-  test.each(["SELECT", "INSERT", "UPDATE", "DELETE"])("fails without the privilege %s", async (missing) => {
-    const table = await ownTable();
-    const of = missing === "DELETE" ? table.entries : table.quoted;
-    const all = `ALL ON ${table.quoted}, ${table.entries}`;
-    const grants = (name: string) => `GRANT ${all} TO ${name}; REVOKE ${missing} ON ${of} FROM ${name}`;
-    const url = await newUser(table.pool, grants);
-    await using stores = createPostgresStores({ url, tableName: table.tableName });
+  test("is named by the error of a call that needs it", async () => {
+    const missing = await ownSchema(noScript);
+    const half = await ownSchema(
+      async (schema) => `${(await setupScript(schema)).split("COMMIT;")[0]}COMMIT;`,
+    );
+    for (const used of [missing, half]) {
+      await using stores = createPostgresStores(optionsOf(used));
+      const error = await rejection(stores.open("a").listMessages());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(error.message).toContain("setup()");
+    }
+  });
+
+  test("refuses the layout of a newer package", async () => {
+    const used = await ownSchema();
+    await used.pool.query(
+      `INSERT INTO ${used.quoted}.migrations (number, name) VALUES (99, '099-later.sql')`,
+    );
+    await using stores = createPostgresStores(optionsOf(used));
+    expect(await rejection(stores.setup())).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("layout version 99"),
+    });
+  });
+
+  test("fails if the user cannot create what is missing", async () => {
+    const used = await ownSchema(noScript);
+    const url = await newUser(used.pool, () => "");
+    await using stores = createPostgresStores({ url, schema: used.schema });
+    expect(await rejection(stores.setup())).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("privileges"),
+    });
+    expect((await contentOf(used)).made).toEqual([]);
+  });
+
+  test.each([
+    ["INSERT", "threads"],
+    ["UPDATE", "threads"],
+    ["DELETE", "messages"],
+    ["SELECT", "operations"],
+    ["INSERT", "deletions"],
+    ["DELETE", "entries"],
+    ["SELECT", "migrations"],
+  ])("names the missing privilege %s on %s", async (privilege, table) => {
+    const used = await ownSchema();
+    const grants = (name: string) =>
+      `GRANT USAGE ON SCHEMA ${used.quoted} TO ${name}; GRANT ALL ON ALL TABLES IN SCHEMA ${used.quoted} TO ${name};
+       REVOKE ${privilege} ON ${used.quoted}.${table} FROM ${name}`;
+    const url = await newUser(used.pool, grants);
+    await using stores = createPostgresStores({ url, schema: used.schema });
     const error = await rejection(stores.setup());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toMatch(new RegExp(`privileges .*${missing}.* on the table ${of}`));
+    expect(error.message).toContain(
+      `lacks privileges in the schema ${used.quoted}: ${privilege} on ${table};`,
+    );
   });
 
-  test("the documented privileges are enough for three users, each for its own work", async () => {
-    const { pool } = await ownTable(() => "");
-    const schema = `suite_${crypto.randomUUID().slice(0, 8)}`;
+  test("and the stores need few privileges: three users, each for its own work", async () => {
+    const used = await ownSchema(noScript);
+    const { pool, schema, quoted } = used;
     const urls = await Promise.all([1, 2, 3].map(() => newUser(pool, () => "")));
     const [owner = "", app = "", sweeper = ""] = urls.map((url) => new URL(url).username);
-    const documented = (sql: string) =>
-      sql
-        .replaceAll(/\bchat\b/g, schema)
-        .replaceAll(/\bowner\b/g, owner)
-        .replaceAll(/\bapp\b/g, app)
-        .replaceAll(/\bsweeper\b/g, sweeper);
-    const [before = "", after = ""] = documented(PRIVILEGES).split("-- After the table was made:");
-    await pool.query(before);
-    onTestFinished(async () => {
-      await pool.query(`DROP SCHEMA ${schema} CASCADE`);
-    });
+    await pool.query(
+      `CREATE SCHEMA ${quoted} AUTHORIZATION ${owner}; GRANT USAGE ON SCHEMA ${quoted} TO ${app}, ${sweeper}`,
+    );
     const storesOf = (index: number) =>
       createPostgresStores({ url: urls[index] ?? "", schema, maxMessages: 5, ttlMs: HOUR });
     await using owners = storesOf(0);
     await owners.setup();
-    await pool.query(after);
+    const tables = ["threads", "messages", "operations", "deletions", "entries"];
+    const asOwner = await clientOf(urls[0] ?? "");
+    await asOwner.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.map((table) => `${quoted}.${table}`).join()} TO ${app};
+      GRANT SELECT ON ${quoted}.migrations TO ${app};
+      GRANT DELETE, UPDATE ON ${tables.map((table) => `${quoted}.${table}`).join()} TO ${sweeper};
+      GRANT SELECT (ctid, tenant, life, expires_at) ON ${quoted}.threads TO ${sweeper};
+      GRANT SELECT (tenant, life) ON ${quoted}.messages, ${quoted}.operations TO ${sweeper};
+      GRANT SELECT (ctid, tenant, life, at) ON ${quoted}.deletions TO ${sweeper};
+      GRANT SELECT (ctid, expires_at) ON ${quoted}.entries TO ${sweeper}`);
     await using apps = storesOf(1);
     await apps.setup();
     const store = apps.open("a");
     for (let number = 0; number < 70; number++) await store.addMessages([user("Hello")]);
     await store.clear();
+    await apps.deleteThread("b");
     const index = apps.index("list");
     const place = { key: "a", id: "1" };
     await index.insert(place, { version: 0, order: 0, value: 1, expiresAt: 1 });
     await index.insert(place, { version: 0, order: 0, value: 1 });
     await index.update(place, { version: 1, order: 0, value: 2 });
     expect(await index.remove(place)).toBe(true);
-    const clientOf = async (index: number) => {
-      const client = new Client(urls[index]);
-      await client.connect();
-      onTestFinished(() => client.end());
-      return client;
-    };
-    const table = qualified(schema, "scrollback_messages");
     const denied = { code: "42501" };
-    const [asApp, asSweeper] = [await clientOf(1), await clientOf(2)];
-    for (const sql of [`DELETE FROM ${table}`, `TRUNCATE ${table}`, `ALTER TABLE ${table} ADD x int`])
+    const [asApp, asSweeper] = [await clientOf(urls[1] ?? ""), await clientOf(urls[2] ?? "")];
+    for (const sql of [`TRUNCATE ${quoted}.threads`, `ALTER TABLE ${quoted}.threads ADD x int`])
       await expect(asApp.query(sql)).rejects.toMatchObject(denied);
-    await asSweeper.query(sweepStatement(schema, "scrollback_messages"));
-    await asSweeper.query(sweepStatement(schema, entriesName("scrollback_messages")));
-    await expect(asSweeper.query(`SELECT content FROM ${table}`)).rejects.toMatchObject(denied);
-    await expect(asSweeper.query(`UPDATE ${table} SET content = ''`)).rejects.toMatchObject(denied);
+    await asSweeper.query(`SELECT ${quoted}.sweep_v1()`);
+    for (const sql of [`SELECT record FROM ${quoted}.messages`, `SELECT value FROM ${quoted}.entries`])
+      await expect(asSweeper.query(sql)).rejects.toMatchObject(denied);
   });
 
-  test("the table accepts the documented vacuum setting", async () => {
-    const table = await ownTable();
-    await table.pool.query(VACUUM.replace('"scrollback_messages"', table.quoted));
-    const { rows } = await table.pool.query(
-      "SELECT reloptions FROM pg_class WHERE relname = $1 AND reloptions IS NOT NULL",
-      [table.tableName],
-    );
-    expect(rows).toEqual([{ reloptions: ["autovacuum_vacuum_scale_factor=0.02"] }]);
-  });
-
-  test("fails if the table is missing and the user cannot create it", async () => {
-    const { pool } = await ownTable(() => "");
-    const url = await newUser(pool, () => "");
-    await using stores = createPostgresStores({ url, tableName: newTableName() });
-    expect(await rejection(stores.setup())).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-  });
-
-  test("rejects a table with other columns or without the primary key", async () => {
-    for (const define of [
-      (name: string) => `CREATE TABLE "${name}" (id int)`,
-      (name: string) =>
-        `CREATE TABLE "${name}" (stream text, number bigint, head text, content text, expires_at bigint)`,
-    ]) {
-      const table = await ownTable(define);
-      await using stores = createPostgresStores(optionsOf(table));
-      const error = await rejection(stores.setup().then(() => stores.open("a").addMessages(users(1))));
-      expect(error).toMatchObject({ code: "UNSUPPORTED" });
-      expect(error.message).toContain("primary key");
-    }
-  });
-
-  test("accepts a table in another schema", async () => {
-    const { pool } = await ownTable(() => "");
-    const schema = `suite ${crypto.randomUUID()}`;
-    await pool.query(`CREATE SCHEMA "${schema}"`);
+  test.each(["a 'b' \\ \"c\"", "$1", "SELECT", "é💬", "a.b"])("can use the schema %s", async (name) => {
+    const { pool, url } = await ownSchema(noScript);
     onTestFinished(async () => {
-      await pool.query(`DROP SCHEMA "${schema}" CASCADE`);
+      await pool.query(`DROP SCHEMA ${quote(name)} CASCADE`);
     });
-    await using stores = createPostgresStores({ url: (await server).url, schema, tableName: 'a "b"' });
-    await stores.setup();
-    await stores.open("a").addMessages(users(1));
-    const { rows } = await pool.query(`SELECT count(*)::int AS count FROM ${qualified(schema, 'a "b"')}`);
-    expect(rows).toEqual([{ count: 2 }]);
-    const absent = createPostgresStores({ url: (await server).url, schema: "absent" });
-    expect((await rejection(absent.setup())).message).toContain("schema");
-    await absent.close();
+    const other = new URL(url);
+    other.searchParams.set("options", "-c standard_conforming_strings=off");
+    for (const each of [url, other.href]) {
+      await using stores = createPostgresStores({ url: each, schema: name, maxMessages: 2 });
+      await stores.setup();
+      await stores.open("a").addMessages(users(3));
+      expect(await stores.open("a").listMessages()).toEqual(users(3).slice(1));
+    }
+    const { rows } = await pool.query(`SELECT sequence FROM ${quote(name)}.conversation ORDER BY 1`);
+    expect(rows).toHaveLength(2);
   });
 
   test("rejects a database that is not UTF8, and a message whose characters it supports is stored there", async () => {
-    const { pool } = await ownTable(() => "");
+    const { pool } = await ownSchema(noScript);
     const database = `latin_${crypto.randomUUID().slice(0, 8)}`;
     await pool.query(`CREATE DATABASE ${database} ENCODING LATIN1 LOCALE 'C' TEMPLATE template0`);
     onTestFinished(async () => {
@@ -224,8 +263,8 @@ describe("setup", () => {
     });
     const url = new URL((await server).url);
     url.pathname = database;
-    const table = await makeTable(url.href);
-    await using stores = createPostgresStores(optionsOf(table));
+    const used = await makeSchema(url.href);
+    await using stores = createPostgresStores(optionsOf(used));
     expect(await rejection(stores.setup())).toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("UTF8"),
@@ -234,64 +273,6 @@ describe("setup", () => {
     await store.addMessages([user("café")]);
     expect(await rejection(store.addMessages([user("日本")]))).toMatchObject({ code: "UNSUPPORTED" });
     expect(await store.listMessages()).toEqual([user("café")]);
-    await table.pool.end();
-  });
-
-  test("supports a table partitioned by stream", async () => {
-    const table = await ownTable((name) => partitioned(name));
-    await using stores = createPostgresStores({ ...optionsOf(table), maxMessages: 5 });
-    await stores.setup();
-    for (const id of ["a", "b", "c", "d", "e", "f"]) {
-      for (let number = 1; number <= 40; number++) await stores.open(id).addMessages([user(`${number}`)]);
-      expect(await stores.open(id).listMessages()).toEqual(["36", "37", "38", "39", "40"].map(user));
-    }
-    const { rows } = await table.pool.query(
-      `SELECT count(DISTINCT tableoid)::int AS used FROM ${table.quoted}`,
-    );
-    expect(rows[0].used).toBeGreaterThan(1);
-  });
-});
-
-const PARTITIONED = /```sql\n(CREATE TABLE chats \([^`]*PARTITION BY HASH[^`]*)```/;
-const page = readFileSync(new URL("../../../docs/reference/store-postgres.md", import.meta.url), "utf8");
-const PRIVILEGES = blockThatBegins("CREATE SCHEMA chat");
-const VACUUM = blockThatBegins("ALTER TABLE");
-
-function blockThatBegins(words: string): string {
-  const [, block = ""] = page.split(`\`\`\`sql\n${words}`);
-  return `${words}${block.split("```")[0]}`;
-}
-
-/** The partitioned table of the documentation, with another name. */
-function partitioned(name: string): string {
-  const [, definition = ""] = PARTITIONED.exec(page) ?? [];
-  return definition.replace(/\bchats(_\d)?\b/g, (_, part = "") => `"${name}${part}"`);
-}
-
-test("the documentation has the tables and the statements that delete", () => {
-  expect(page).toContain(tableDefinition(undefined, "scrollback_messages"));
-  expect(page).toContain(entriesDefinition(undefined, "scrollback_messages"));
-  expect(page).toContain(sweepStatement(undefined, entriesName("scrollback_messages")));
-  expect(page).toContain(sweepStatement(undefined, "scrollback_messages"));
-});
-
-describe("expiry", () => {
-  test("the documented statement deletes only expired rows", async () => {
-    const table = await ownTable();
-    let now = Date.now();
-    const clock: Clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
-    const log = openLog(table);
-    const driver = new RecordLogDriver(log, { clock });
-    onTestFinished(() => driver.close());
-    // In the past, so that it has expired by the server's clock.
-    now -= 365 * 24 * HOUR;
-    await createStores(driver, { ttlMs: HOUR }).open("old").addMessages(users(3));
-    now += 365 * 24 * HOUR;
-    await createStores(driver, { ttlMs: HOUR }).open("new").addMessages(users(3));
-    await createStores(driver).open("lasting").addMessages(users(3));
-    await table.pool.query(sweepStatement(undefined, table.tableName));
-    expect(await table.rows("old")).toEqual([]);
-    expect(await createStores(driver).open("new").listMessages()).toEqual(users(3));
-    expect(await createStores(driver).open("lasting").listMessages()).toEqual(users(3));
+    await used.pool.end();
   });
 });
