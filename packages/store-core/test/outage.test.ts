@@ -124,3 +124,22 @@ test("C15 an abort ends the wait between two attempts", async () => {
   const call = createStores(driver, {}, { clock }).open().listMessages({ signal: abort.signal });
   await expect(call).rejects.toMatchObject({ code: "ABORTED" });
 });
+
+test("a driver that sends each request once is asked once, also after an error that is worth a retry", async () => {
+  const { driver, state, raw } = failing(() => retryable);
+  const stores = createStores({ ...driver, sendsOnce: true });
+  const store = stores.open();
+  const { signal } = new AbortController();
+  for (const call of [
+    () => store.addMessages([hello]),
+    () => store.addMessages([hello], { signal }),
+    () => store.listMessages(),
+    () => store.clear(),
+    () => stores.deleteThread(store.threadId),
+    () => stores.listThreads(),
+  ]) {
+    state.calls = 0;
+    await expect(call()).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true, cause: raw });
+    expect(state.calls).toBe(1);
+  }
+});
