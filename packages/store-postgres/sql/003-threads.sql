@@ -42,7 +42,7 @@ $$;
 -- Deletes a thread at the revision p_expected ('' if there must be none, NULL for any) and all that is stored of it. Returns the
 -- outcome ('deleted', 'repeated', 'revision-conflict'), a space, and the thread's revision for a conflict.
 CREATE FUNCTION "scrollback".delete_v1(p_id text, p_operation text, p_expected text)
-RETURNS text LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+RETURNS text LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
   v_thread CONSTANT bytea := sha256(convert_to(p_id, 'UTF8'));

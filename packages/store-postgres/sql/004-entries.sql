@@ -14,7 +14,7 @@ $$;
 -- Inserts an entry, unless there is one at its place. Returns whether it was inserted.
 CREATE FUNCTION "scrollback".insert_entry_v1(
   p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
-) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 BEGIN
   PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
   INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at)
@@ -30,7 +30,7 @@ $$;
 -- Replaces an entry that has a lower version. Returns the version that it had; NULL if there is none.
 CREATE FUNCTION "scrollback".update_entry_v1(
   p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
-) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
   v_version bigint;
@@ -48,7 +48,7 @@ END
 $$;
 
 -- Removes an entry. Returns whether there was one.
-CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '4s' AS $$
+CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
 DECLARE
   v_was_alive boolean;
 BEGIN
