@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { sharedServer } from "@scrollback/conformance/servers";
+import { openStores } from "@scrollback/store-core";
 import { build as esbuild } from "esbuild";
+import { Client } from "pg";
 import { build as vite } from "vite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { userEnvironment } from "../conformance-tests/test/fixtures/pack-packages.ts";
 
 const run = promisify(execFile);
@@ -91,6 +93,29 @@ describe.each(Object.entries(bundlers))("bundled by %s, without installed packag
   });
 
   test.each(networked)("the adapter of %s works, with its client in the same file", async (name) => {
-    expect(await outputOf("every-adapter.ts", await urlOn(name))).toBe(`Hello from ${name}`);
+    const url = await urlOn(name);
+    // Its SQL files are in no bundle.
+    if (name === "postgres") {
+      await using stores = await openStores(url);
+      await stores.setup();
+    }
+    expect(await outputOf("every-adapter.ts", url)).toBe(`Hello from ${name}`);
+  });
+
+  test("PostgreSQL's setup() says what to do where the schema is not there", async () => {
+    const url = new URL(await urlOn("postgres"));
+    const database = `bundled_${crypto.randomUUID().slice(0, 8)}`;
+    const admin = new Client(url.href);
+    await admin.connect();
+    onTestFinished(() => admin.end());
+    await admin.query(`CREATE DATABASE ${database}`);
+    url.pathname = database;
+    const error = await outputOf("every-adapter.ts", url.href).catch(({ stderr }) => stderr);
+    expect(error).toContain("UNSUPPORTED");
+    expect(error).toContain("the package's SQL files are not beside its code");
+    expect(error).toContain(
+      "by the command: scrollback setup <url>; or leave @scrollback/store-postgres out",
+    );
+    await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
   });
 });

@@ -57,6 +57,14 @@ const exampleFiles = [
   "dist/example/mariadb/test/under-fire.deep.test.ts",
 ].sort();
 
+const otherFiles: Partial<Record<PackageName, readonly string[]>> = {
+  "@scrollback/conformance": exampleFiles,
+  // setup() reads them.
+  "@scrollback/store-postgres": readdirSync(join(root, "packages/store-postgres/sql"))
+    .map((name) => `sql/${name}`)
+    .sort(),
+};
+
 let temp = "";
 const packed = new Map<string, PackedPackage>();
 
@@ -69,7 +77,7 @@ afterAll(() => rm(temp, { recursive: true, force: true }));
 const tarball = (name: PackageName) => packed.get(name)?.tarball ?? "missing";
 
 describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
-  test("contains only its code, types, sources, README and LICENSE", () => {
+  test("contains only its code, types, sources, SQL, README and LICENSE", () => {
     const files = packed.get(name)?.files ?? [];
     for (const needed of ["package.json", "README.md", "LICENSE"]) expect(files).toContain(needed);
     expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".js"))).toBe(true);
@@ -77,7 +85,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     const others = files.filter(
       (file) => !/^(dist(?!\/example)|src|servers)\/|^(package\.json|README\.md|LICENSE)$/.test(file),
     );
-    expect(others.sort()).toEqual(name === "@scrollback/conformance" ? exampleFiles : []);
+    expect(others.sort()).toEqual(otherFiles[name] ?? []);
     const unwanted = /tsbuildinfo|(?<!^dist\/example\/.*)\.test\.|node_modules/;
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });

@@ -140,17 +140,21 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     note: "synchronous_commit on",
     copyThread: (location, from, to) =>
       onPostgres(location, async (client) => {
-        const { rowCount } = await client.query(
-          `INSERT INTO "${containerOf(location)}" (stream, number, head, content, expires_at)
-           SELECT t.stream, number, head, content, expires_at
-           FROM "${containerOf(location)}" AS r, unnest($2::text[]) AS t(stream) WHERE r.stream = $1`,
-          [from, to],
-        );
+        const schema = `"${containerOf(location)}"`;
+        const copied = (table: string, changes: string) =>
+          `INSERT INTO ${schema}.${table} SELECT copy.* FROM ${schema}.threads t
+           ${table === "threads" ? "" : `JOIN ${schema}.${table} USING (tenant, life)`}, unnest($2::text[]) AS new (id),
+           jsonb_populate_record(${table === "threads" ? "t" : table}, jsonb_build_object('life', left(md5(new.id), 16)${changes})) AS copy
+           WHERE t.id = $1`;
+        const { rowCount } = await client.query(copied("threads", ", 'id', new.id"), [from, to]);
         if (rowCount === 0) throw new Error(`no thread ${from} to copy`);
+        for (const table of ["messages", "operations"]) await client.query(copied(table, ""), [from, to]);
       }),
     remove: async (locations) => {
       for (const location of locations) {
-        await onPostgres(location, (client) => client.query(`DROP TABLE "${containerOf(location)}"`));
+        await onPostgres(location, (client) =>
+          client.query(`DROP SCHEMA "${containerOf(location)}" CASCADE`),
+        );
       }
     },
   },

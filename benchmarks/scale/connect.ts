@@ -16,9 +16,9 @@ export interface Location {
   readonly backend: BackendName;
   /** The server's URL; for SQLite a folder. */
   readonly url: string;
-  /** The prefix of one run's keys, collections or tables. */
+  /** The prefix of one run's keys, collections, tables or schemas. */
   readonly run: string;
-  /** Each space has a separate file, database number, collection or table, so threads of one space do not slow down another. */
+  /** Each space has a separate file, database number, collection, table or schema, so threads of one space do not slow down another. */
   readonly space: number;
 }
 
@@ -30,7 +30,7 @@ export interface Connection {
 
 export const MONGO_DATABASE = "scrollback_scale";
 
-/** The collection or the table of a location. */
+/** The collection, table or schema of a location. */
 export function containerOf({ run, space }: Location): string {
   return `${run}-${space}`;
 }
@@ -83,7 +83,7 @@ function factoryOf(location: Location, isFilling: boolean): StoreFactory {
         collectionName: containerOf(location),
       });
     case "postgres":
-      return createPostgresStores({ url: location.url, tableName: containerOf(location) });
+      return createPostgresStores({ url: location.url, schema: containerOf(location) });
     default:
       return createSqliteStores({
         url: `sqlite:${join(location.url, `${location.space}.db`)}`,

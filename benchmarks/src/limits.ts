@@ -4,7 +4,7 @@ import { rangeText, serverColumn, serverOf } from "./summary.ts";
 import { type Column, ratioText, table } from "./table.ts";
 import { loadRows, medianOf, nameOf, PEER_MARGIN, singleWriterRow } from "./targets.ts";
 
-const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb", "postgres"];
+const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb"];
 
 /** The bounds of some targets that no faster client of Scrollback's could exceed, computed from the measurements. */
 export function limitsText(backends: readonly Figures[]): string {

@@ -45,7 +45,7 @@ const targetsOf: Readonly<Record<BackendKey, Targets>> = {
   redis: { append1: 1.2, append20: 1.25, reads: 1.15, many: 0.85, one: 0.85, growth: 1.1, batchLead: 8 },
   mongodb: { ...recordLog, batchLead: 50 },
   dynamodb: recordLog,
-  postgres: recordLog,
+  postgres: { append1: 1.2, append20: 1.2, reads: 1.15, many: 0.8, one: 0.5, growth: 1.1 },
   "sqlite-full": { append1: 1.25, append20: 1.25, reads: 1.2, growth: 1.1 },
   "sqlite-normal": { append1: 1.6, append20: 1.6, reads: 1.2, growth: 1.1 },
 };

@@ -378,7 +378,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       'return text.replace(/[%{}]/g, encodeURIComponent).replaceAll(":", "");',
     ],
   ]),
-  ...on("postgres", "store-postgres/src/", postgresChanges),
+  ...on("postgres", "store-postgres/", postgresChanges),
 ];
 
 /** Makes the change of a mutant. @throws Error if the source does not contain its text exactly once. */

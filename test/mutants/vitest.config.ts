@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { fromSource } from "../../vitest.source.ts";
 import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
@@ -10,14 +10,29 @@ const mutants = sourceMutants.filter(({ backend }) => MUTANT_BACKENDS.split(",")
 
 /** Applies a mutant when the source is loaded. */
 function mutate(mutant: SourceMutant): Plugin {
-  const loaded = join(root, "packages", mutant.file);
+  const change = mutant.file.endsWith(".sql") ? whenRead(mutant) : mutant;
+  const loaded = join(root, "packages", change.file);
   return {
     name: "mutate",
     enforce: "pre",
     transform(code, id) {
       if (id.split("?")[0] !== loaded) return undefined;
-      return { code: mutated(code, mutant), map: null };
+      return { code: mutated(code, change), map: null };
     },
+  };
+}
+
+/** A mutant of PostgreSQL's SQL as one of the module that reads these files: they are no modules. */
+function whenRead(mutant: SourceMutant): SourceMutant {
+  const [name, from, to] = [basename(mutant.file), mutant.from, mutant.to].map((text) =>
+    JSON.stringify(text),
+  );
+  const read = 'await readFile(new URL(name, folder), "utf8")';
+  return {
+    ...mutant,
+    file: "store-postgres/src/migrations.ts",
+    from: read,
+    to: `(${read}).replace(name === ${name} ? ${from} : /$^/, () => ${to})`,
   };
 }
 

@@ -1,48 +1,63 @@
 import { PostgresChatMessageHistory } from "@langchain/community/stores/message/postgres";
 import { PostgresStore } from "@mastra/pg";
+import type { ChatMessage } from "@scrollback/store-core";
 import { createPostgresStores } from "@scrollback/store-postgres";
-import { Client, Pool, type QueryConfig } from "pg";
-import type { Location } from "../backend.ts";
-import { Bulk, overridden } from "../bulk.ts";
+import { Pool } from "pg";
+import type { Contestant, Location } from "../backend.ts";
 import { langChain } from "../langchain.ts";
 import { mastra } from "../mastra.ts";
-import { scrollback, scrollbackLog } from "../scrollback.ts";
+import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
 import type { Definition } from "./network.ts";
-import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
-const INSERTS_AT_ONCE = 1_000;
+const FILLED_AT_ONCE = 1_000;
 
-/** One row per commit, of the same size as Scrollback's, by prepared statements; a read is one range from the end. */
-function rawTable(pool: Pool, table: string): RawLog {
-  const insertOf = ({ threadId, number, texts }: RawRow): QueryConfig => ({
-    name: "insert",
-    text: `INSERT INTO ${table} VALUES ($1, $2, $3, $4)`,
-    values: [threadId, number, HEAD, texts.join("\n")],
-  });
-  const text = `SELECT number, head, content FROM ${table} WHERE stream = $1 AND number < $2 ORDER BY number DESC LIMIT $3`;
+/** More messages than any thread has. */
+const MANY = 1_000_000;
+
+/**
+ * What an application writes for itself, by prepared statements: one that updates the thread's row and inserts a row per message, and a range
+ * from the end. It neither compares revisions nor remembers operations, and does not trim.
+ */
+function raw(pool: Pool, schema: string): Contestant {
+  const text = `WITH thread AS (
+      INSERT INTO ${schema}.threads AS t (id, next, updated_at) VALUES ($1, 1 + cardinality($2::text[]), now())
+      ON CONFLICT (id) DO UPDATE SET next = t.next + cardinality($2), updated_at = now() RETURNING next
+    )
+    INSERT INTO ${schema}.messages (thread, position, created_at, role, text)
+    SELECT $1, next - cardinality($2) + place - 1, now(), role, text
+    FROM thread, unnest($2, $3::text[]) WITH ORDINALITY AS m (role, text, place)`;
+  const append = (threadId: string, messages: readonly ChatMessage[]) =>
+    pool.query({
+      name: "append",
+      text,
+      values: [
+        threadId,
+        messages.map(({ role }) => role),
+        messages.map((message) => JSON.stringify(message)),
+      ],
+    });
+  const read = async (threadId: string, limit: number): Promise<unknown[]> => {
+    const { rows } = await pool.query({
+      name: "read",
+      text: `SELECT position, created_at, role, text FROM ${schema}.messages WHERE thread = $1 ORDER BY position DESC LIMIT $2`,
+      values: [threadId, limit],
+    });
+    return rows.map(({ text }) => JSON.parse(text)).reverse();
+  };
   return {
-    insert: (row) => pool.query(insertOf(row)),
-    insertMany: (rows) => pool.query(manyRows(rows.map(insertOf))),
-    async read(threadId, limit) {
-      const values = [threadId, Number.MAX_SAFE_INTEGER, limit];
-      const { rows } = await pool.query({ name: "select", text, values });
-      return rows.map(({ content }) => String(content).split("\n"));
+    async fill(threadId, messages) {
+      for (let from = 0; from < messages.length; from += FILLED_AT_ONCE)
+        await append(threadId, messages.slice(from, from + FILLED_AT_ONCE));
     },
+    open: (threadId) => ({
+      append: (messages) => () => append(threadId, messages),
+      newest: (count) => () => read(threadId, count),
+      all: () => () => read(threadId, MANY),
+    }),
+    expected: (messages) => [...messages],
     close: () => pool.end(),
   };
-}
-
-/** Merges statements that insert one row each into one statement. */
-function manyRows(inserts: readonly QueryConfig[]): QueryConfig {
-  const width = inserts[0]?.values?.length ?? 0;
-  const groups = inserts.map(
-    (_, row) =>
-      `(${Array.from({ length: width }, (_, column) => `$${row * width + column + 1}`).join(", ")})`,
-  );
-  // A function, because a dollar has a special meaning in a replacement text.
-  const text = (inserts[0]?.text ?? "").replace(/\(\$1[^)]*\)/, () => groups.join(", "));
-  return { text, values: inserts.flatMap(({ values }) => values ?? []) };
 }
 
 /** A pool that opens as many connections as there are concurrent calls: one, unless many writers share it. */
@@ -53,8 +68,7 @@ function poolOf(url: string): Pool {
 /** A PostgreSQL. Each contestant has a separate pool. */
 export function definePostgres({ url, product, version, run }: Location): Definition {
   const name = `bench_${run}`;
-  const numbers = new Map<string, number>();
-  const tableName = `${name}_scrollback`;
+  const schema = `${name}_scrollback`;
   const onServer = async (use: (pool: Pool) => Promise<unknown>) => {
     const pool = poolOf(url);
     await use(pool);
@@ -69,31 +83,13 @@ export function definePostgres({ url, product, version, run }: Location): Defini
       `LangChain.js: @langchain/community ${versionOf("@langchain/community")}, @langchain/core ${versionOf("@langchain/core")}; threads of up to 10,000, as it reads each session whole`,
       `Mastra: @mastra/memory ${versionOf("@mastra/memory")}, @mastra/pg ${versionOf("@mastra/pg")}; threads of up to 1,000; calls and results of tools as text`,
     ],
-    baseline: "a prepared INSERT of a row of the same bytes; a prepared SELECT from the end and JSON.parse",
+    baseline:
+      "a prepared statement that updates the thread's row and inserts a row per message; a prepared SELECT from the end and JSON.parse",
     connect: {
-      raw: async (url) => rawLog(rawTable(poolOf(url), `${name}_raw`), numbers),
+      raw: async (url) => raw(poolOf(url), `${name}_raw`),
       async Scrollback(url) {
         const pool = poolOf(url);
-        const contestant = scrollback(createPostgresStores({ client: pool, tableName }), "postgres", () =>
-          pool.end(),
-        );
-        return scrollbackLog(contestant, async () => {
-          const sending = new Client({ connectionString: url });
-          await sending.connect();
-          const bulk = new Bulk<QueryConfig>(INSERTS_AT_ONCE, (inserts) => sending.query(manyRows(inserts)));
-          const client = overridden(sending, {
-            async query(query: QueryConfig) {
-              if (query.text.startsWith("INSERT")) {
-                await bulk.add(query);
-                return { rows: [], rowCount: 1 };
-              }
-              bulk.assertFlushed();
-              return await sending.query(query);
-            },
-          });
-          const stores = createPostgresStores({ client, tableName });
-          return { stores, flush: () => bulk.flush(), close: () => sending.end() };
-        });
+        return scrollback(createPostgresStores({ client: pool, schema }), "postgres", () => pool.end());
       },
       async "LangChain.js"(url) {
         const pool = poolOf(url);
@@ -109,16 +105,19 @@ export function definePostgres({ url, product, version, run }: Location): Defini
     },
     prepare: () =>
       onServer(async (pool) => {
-        await pool.query(
-          `CREATE TABLE ${name}_raw (stream text COLLATE "C", number bigint, head text, content text, PRIMARY KEY (stream, number))`,
-        );
-        await createPostgresStores({ client: pool, tableName }).setup();
+        await pool.query(`CREATE SCHEMA ${name}_raw;
+          CREATE TABLE ${name}_raw.threads (id text PRIMARY KEY, next bigint NOT NULL, updated_at timestamptz NOT NULL);
+          CREATE TABLE ${name}_raw.messages (
+            thread text, position bigint, created_at timestamptz NOT NULL, role text NOT NULL, text text NOT NULL,
+            PRIMARY KEY (thread, position)
+          )`);
+        await createPostgresStores({ client: pool, schema }).setup();
       }),
     remove: () =>
       onServer(async (pool) => {
-        for (const one of ["scrollback", "langchain", "raw"])
-          await pool.query(`DROP TABLE IF EXISTS ${name}_${one}`);
-        await pool.query(`DROP SCHEMA IF EXISTS ${name}_mastra CASCADE`);
+        await pool.query(`DROP TABLE IF EXISTS ${name}_langchain`);
+        for (const one of ["scrollback", "raw", "mastra"])
+          await pool.query(`DROP SCHEMA IF EXISTS ${name}_${one} CASCADE`);
       }),
   };
 }

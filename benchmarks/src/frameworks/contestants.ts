@@ -104,18 +104,18 @@ async function postgresSaver(url: string, schema: string): Promise<TurnContestan
   return {
     ...{ name: "PostgresSaver", framework: "LangGraph", backend: "PostgreSQL", isOurs: false },
     ...langGraphTurns(() => saver),
-    bytes: () => bytesOf(pool, "nspname = $1", schema),
+    bytes: () => bytesOf(pool, schema),
     close: () => pool.end(),
   };
 }
 
-async function postgres(url: string, tableName: string): Promise<OpenedStores> {
+async function postgres(url: string, schema: string): Promise<OpenedStores> {
   const pool = poolOf(url);
-  const stores = createPostgresStores({ client: pool, tableName });
+  const stores = createPostgresStores({ client: pool, schema });
   await stores.setup();
   return {
     ...{ backend: "PostgreSQL", stores },
-    bytes: () => bytesOf(pool, "relname = $1", tableName),
+    bytes: () => bytesOf(pool, schema),
     close: () => pool.end(),
   };
 }
@@ -133,12 +133,12 @@ function sqlite(path: string): OpenedStores {
   };
 }
 
-/** The size of tables with their indexes and TOAST data. */
-async function bytesOf(pool: Pool, condition: string, value: string): Promise<number> {
+/** The size of a schema's tables with their indexes and TOAST data. */
+async function bytesOf(pool: Pool, schema: string): Promise<number> {
   const { rows } = await pool.query(
     `SELECT sum(pg_total_relation_size(pg_class.oid)) AS bytes FROM pg_class
-     JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind = 'r' AND ${condition}`,
-    [value],
+     JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind = 'r' AND nspname = $1`,
+    [schema],
   );
   return Number(rows[0].bytes);
 }

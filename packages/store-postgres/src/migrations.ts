@@ -1,11 +1,21 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type ErrorClassification, refusal, StoreError } from "@scrollback/store-core";
 import { isUniqueViolation, readOnly } from "./errors.ts";
 import type { Session } from "./sessions.ts";
 import { DEFAULT_SCHEMA, quote } from "./text.ts";
 
 const folder = new URL("../sql/", import.meta.url);
-const fileName = /^(\d{3})-[\w-]+\.sql$/;
+/**
+ * In their order; the number of the last one is the version of the layout. Listed, because beside a bundled program may be the SQL files of
+ * something else.
+ */
+const names = [
+  "001-tables.sql",
+  "002-commit.sql",
+  "003-threads.sql",
+  "004-entries.sql",
+  "005-conversation.sql",
+];
 
 /** Quotes an SQL text, whether or not the connection's settings make a backslash an escape. */
 function literal(text: string): string {
@@ -22,13 +32,21 @@ interface Migration {
 
 /** The migrations, in their order. A released one is never changed: a new layout is a new migration. */
 async function migrations(schema: string): Promise<readonly Migration[]> {
-  const names = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
-  return await Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(new URL(name, folder), "utf8");
-      const sql = text.replaceAll(`"${DEFAULT_SCHEMA}"`, () => quote(schema));
-      return { number: Number(name.slice(0, 3)), name, sql };
-    }),
+  const reading = names.map(async (name) => {
+    const text = await readFile(new URL(name, folder), "utf8");
+    const sql = text.replaceAll(`"${DEFAULT_SCHEMA}"`, () => quote(schema));
+    return { number: Number(name.slice(0, 3)), name, sql };
+  });
+  return await Promise.all(reading).catch(throwBundled);
+}
+
+/** The files of SQL are in the package, but not in a program that a bundler made of it. */
+function throwBundled(cause: unknown): never {
+  throw new StoreError(
+    "UNSUPPORTED",
+    "postgres: the package's SQL files are not beside its code, as in a bundled program; set the schema up by the command: scrollback setup <url>; " +
+      "or leave @scrollback/store-postgres out of the bundle",
+    { cause },
   );
 }
 
@@ -82,13 +100,13 @@ const notAllowed = (schema: string, missing: string): ErrorClassification => ({
  *   a user that cannot write.
  */
 export async function migrate(session: Session, schema: string): Promise<void> {
-  const wanted = await migrations(schema);
-  const [[encoding, isReadOnly, isThere, missing] = []] = await session.query(look, [schema]);
+  const [[encoding, isReadOnly, isThere, lacking] = []] = await session.query(look, [schema]);
   if (encoding !== "UTF8") throw refusal(wrongEncoding);
   if (isReadOnly === "on") throw refusal(readOnly);
-  if (isThere === true && typeof missing === "string") throw refusal(notAllowed(schema, missing));
+  if (isThere === true && typeof lacking === "string") throw refusal(notAllowed(schema, lacking));
   let reached = isThere === true ? await versionOf(session, schema) : 0;
-  for (const migration of wanted.slice(reached)) {
+  const missing = reached < names.length ? (await migrations(schema)).slice(reached) : [];
+  for (const migration of missing) {
     if (migration.number <= reached) continue;
     try {
       await session.script(scriptOf(migration, schema));
@@ -99,10 +117,10 @@ export async function migrate(session: Session, schema: string): Promise<void> {
       if (reached < migration.number) throw error;
     }
   }
-  if (reached > wanted.length)
+  if (reached > names.length)
     throw new StoreError(
       "UNSUPPORTED",
-      `postgres: the schema ${quote(schema)} is of layout version ${reached}; this package supports up to ${wanted.length}; upgrade @scrollback/store-postgres`,
+      `postgres: the schema ${quote(schema)} is of layout version ${reached}; this package supports up to ${names.length}; upgrade @scrollback/store-postgres`,
     );
 }
 

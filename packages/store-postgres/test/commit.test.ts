@@ -16,6 +16,7 @@ const request: CommitRequest = {
   ttlMs: undefined,
   createdAt: 1,
   updatedAt: 2,
+  signal: undefined,
 };
 const common = ["t\x1a0", "o\x1a2", "d", "0123456789abcdef"];
 

@@ -1,5 +1,11 @@
 import { sharedServer } from "@scrollback/conformance/servers";
-import { aesGcmCodec, createStores, gzipCodec, type StoreOptions } from "@scrollback/store-core";
+import {
+  aesGcmCodec,
+  createStores,
+  gzipCodec,
+  type MessageTraits,
+  type StoreOptions,
+} from "@scrollback/store-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "./client.ts";
 import { makeSchema, type TestSchema } from "./schema.ts";

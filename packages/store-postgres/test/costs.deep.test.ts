@@ -67,7 +67,7 @@ describe("a commit", () => {
   test("is one call with its number of requests, also for a retry of it and for a conflict", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
-    const { revision } = await store.addMessages(hello, { operationId: "a" });
+    const revision = await store.addMessages(hello, { operationId: "a" });
     await store.addMessages(hello, { operationId: "a" });
     await expect(store.addMessages(hello, { expectedRevision: null })).rejects.toMatchObject({
       code: "CONFLICT",

@@ -3,9 +3,9 @@ import { openStores } from "@scrollback/store-core";
 import { Client, type ClientConfig, Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
-import { quote } from "../src/migrations.ts";
 import { parseOptions } from "../src/options.ts";
 import { PostgresDriver } from "../src/postgres-driver.ts";
+import { quote } from "../src/text.ts";
 
 const url = "postgres://localhost/app";
 /** An option of pg that is missing in its types. */

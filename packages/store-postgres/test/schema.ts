@@ -29,7 +29,10 @@ export function rawAccessTo(quoted: string, query: Query): RawAccess {
         ofThread("messages"),
         ofThread("operations"),
         `SELECT d::text FROM ${quoted}.deletions d WHERE thread = sha256(convert_to($1, 'UTF8'))`,
-        `SELECT o::text FROM ${quoted}.operations o JOIN ${quoted}.deletions d USING (tenant, life) WHERE d.thread = sha256(convert_to($1, 'UTF8'))`,
+        ...["operations", "messages"].map(
+          (table) =>
+            `SELECT m::text FROM ${quoted}.${table} m JOIN ${quoted}.deletions d USING (tenant, life) WHERE d.thread = sha256(convert_to($1, 'UTF8'))`,
+        ),
       ];
       const rows: string[] = [];
       for (const text of statements) rows.push(...(await query(text, [toText(threadId)])));
