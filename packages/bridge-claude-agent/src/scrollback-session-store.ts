@@ -3,6 +3,7 @@ import {
   type ListItem,
   Lists,
   type Member,
+  type Names,
   Records,
   systemListClock,
 } from "@scrollback/collections";
@@ -32,7 +33,6 @@ import { Transcript } from "./transcript.ts";
 
 /** The number of transcripts whose uuids are cached. */
 const CACHE_SIZE = 32;
-const PAGE = 100;
 /** The maximum sizes of one message and of one commit. */
 const MAX_ENTRY_BYTES = 16 * 1_024 ** 2;
 const MAX_BATCH_BYTES = 64 * 1_024 ** 2;
@@ -194,16 +194,9 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   async #list(index: string, keyOf: (key: string) => SessionKey): Promise<ListItem<Told, TranscriptHead>[]> {
+    const memberOf = ({ key }: Names) => this.#member(keyOf(key));
     const listed: ListItem<Told, TranscriptHead>[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#lists.page({
-        ...{ index, cursor, direction: "down", limit: PAGE },
-        memberOf: ({ key }) => this.#member(keyOf(key)),
-      });
-      listed.push(...page.items);
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    for await (const item of this.#lists.iterate({ index, direction: "down", memberOf })) listed.push(item);
     return listed;
   }
 

@@ -11,7 +11,6 @@ import {
 } from "./listed-record.ts";
 import { RETRIES, retried } from "./retried.ts";
 
-const PAGE = 100;
 /** The longest key of an entry, in bytes. */
 const MAX_KEY_BYTES = 1_024;
 /** The number of namespaces that a process remembers to be there. */
@@ -95,13 +94,16 @@ export class ItemTable {
   async *namespaces(): AsyncGenerator<readonly string[]> {
     const index = this.#namespacesIndex;
     const memberOf = (names: Names) => this.#namespace(namespaceOf(names));
-    for await (const member of listedIn(this.#namespaceList, index, memberOf)) yield namespaceOf(member);
+    for await (const { member } of this.#namespaceList.iterate({ index, direction: "up", memberOf }))
+      yield namespaceOf(member);
   }
 
   /** Yields the keys of a namespace, oldest item first. */
   async *keys(namespace: readonly string[]): AsyncGenerator<string> {
+    const index = this.#itemsIndex(namespace);
     const memberOf = ({ key }: Names) => this.#item(namespace, key);
-    for await (const { key } of listedIn(this.#itemLists, this.#itemsIndex(namespace), memberOf)) yield key;
+    for await (const { member } of this.#itemLists.iterate({ index, direction: "up", memberOf }))
+      yield member.key;
   }
 
   async flush(): Promise<void> {
@@ -139,19 +141,6 @@ export class ItemTable {
   get #namespacesIndex(): string {
     return `${this.#prefix}:namespaces`;
   }
-}
-
-async function* listedIn<V extends Stored>(
-  lists: Lists<true, RecordSnapshot<V>>,
-  index: string,
-  memberOf: (names: Names) => ListedRecord<V>,
-): AsyncGenerator<Names> {
-  let cursor: string | undefined;
-  do {
-    const page = await lists.page({ index, cursor, memberOf, direction: "up", limit: PAGE });
-    for (const { member } of page.items) yield member;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
 }
 
 function newRecord(): Stored {

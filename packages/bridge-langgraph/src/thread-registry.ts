@@ -5,6 +5,7 @@ import {
   Lists,
   type Member,
   type Missing,
+  type Names,
   parseListed,
   type Snapshot,
   systemListClock,
@@ -15,7 +16,6 @@ import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 import { RETRIES, retried } from "./retried.ts";
 
-const PAGE = 100;
 /** All threads have the same order in their list, so it sorts them by id. */
 const ORDER = 0;
 
@@ -97,15 +97,10 @@ export class ThreadRegistry {
 
   /** The ids of all threads. */
   async *threads(): AsyncGenerator<string> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.#lists.page({
-        ...{ index: this.#names.threads(), direction: "up", limit: PAGE, cursor },
-        memberOf: ({ key }) => this.#member(key),
-      });
-      for (const { member } of page.items) yield member.key;
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    const memberOf = ({ key }: Names) => this.#member(key);
+    const index = this.#names.threads();
+    for await (const { member } of this.#lists.iterate({ index, direction: "up", memberOf }))
+      yield member.key;
   }
 
   /** Removes a thread after `removeNamespace` has removed all of its namespaces. */

@@ -1,4 +1,4 @@
-import { Lists, type Member, Records, systemListClock } from "@scrollback/collections";
+import { Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
 import {
   type Check,
   chatMessageTraits,
@@ -15,7 +15,7 @@ import { type CachedHead, memberOf, readValue, snapshotOf, type ValueHead, write
 
 /** The number of keys whose head is cached. */
 const CACHE_SIZE = 1_000;
-const PAGE = { keys: 100, indexes: 1_000 };
+const PAGE = 1_000;
 
 /** Options of {@link ScrollbackStorage}. */
 export interface ScrollbackStorageOptions {
@@ -136,8 +136,10 @@ export class ScrollbackStorage implements AsyncDisposable {
     if (prefix !== "") checkKey("list", prefix);
     const indexes = groupOf(prefix) === undefined ? await this.#indexes(prefix) : [indexOf(prefix)];
     const keys: string[] = [];
+    const memberOf = ({ key }: Names) => this.#member(key);
     for (const index of indexes)
-      for (const key of await this.#keys(index)) if (key.startsWith(prefix)) keys.push(key);
+      for await (const { member } of this.#lists.iterate({ index, direction: "up", memberOf }))
+        if (member.key.startsWith(prefix)) keys.push(member.key);
     return keys.sort();
   }
 
@@ -164,26 +166,12 @@ export class ScrollbackStorage implements AsyncDisposable {
     const indexes = new Set<string>();
     let cursor: string | undefined;
     do {
-      const options = { prefix: INDEXES, limit: PAGE.indexes, ...(cursor !== undefined && { cursor }) };
+      const options = { prefix: INDEXES, limit: PAGE, ...(cursor !== undefined && { cursor }) };
       const page = await this.#stores.listIndexes(options);
       for (const name of page.names) if (mayHave(name, prefix)) indexes.add(name);
       cursor = page.cursor;
     } while (cursor !== undefined);
     return indexes;
-  }
-
-  async #keys(index: string): Promise<string[]> {
-    const keys: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#lists.page({
-        ...{ index, direction: "up", limit: PAGE.keys, cursor },
-        memberOf: ({ key }) => this.#member(key),
-      });
-      keys.push(...page.items.map(({ member }) => member.key));
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-    return keys;
   }
 }
 

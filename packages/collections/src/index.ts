@@ -11,14 +11,13 @@ export {
   rebuildLists,
   removeAnyThread,
 } from "./lists/any-thread.ts";
-export type { Draft, Listed, Member, Missing, Snapshot } from "./lists/listed.ts";
+export type { Draft, Listed, Member, Missing, Names, Snapshot } from "./lists/listed.ts";
 export {
   type ListItem,
   type ListPage,
   type ListRequest,
   Lists,
   type ListsOptions,
-  type Names,
 } from "./lists/lists.ts";
 export { concernsAll, ifReadable, type RemoveOptions } from "./lists/removal.ts";
 export { nameOf } from "./names.ts";

@@ -5,7 +5,7 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { Entries } from "./entries.ts";
+import { Entries, entriesIn, ifThere } from "./entries.ts";
 import {
   entryValueOf,
   isListing,
@@ -14,6 +14,7 @@ import {
   type Member,
   type Missing,
   OPEN,
+  placesOf,
   SEALED,
   type Snapshot,
 } from "./listed.ts";
@@ -93,21 +94,8 @@ export async function* iterateEntries(
     for (const index of page.names) {
       if (seen.has(index)) continue;
       seen.add(index);
-      yield* entriesIn(stores, index, call);
-    }
-    cursor = page.cursor;
-  }
-}
-
-async function* entriesIn(
-  stores: StoreFactory<unknown>,
-  index: string,
-  call: { signal?: AbortSignal },
-): AsyncGenerator<ListedEntry> {
-  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const page = await stores.index(index).list({ ...call, ...(cursor !== undefined && { cursor }) });
-    for (const entry of page.entries) {
-      yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
+      for await (const entry of entriesIn(stores, index, call))
+        yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
     }
     cursor = page.cursor;
   }
@@ -143,20 +131,14 @@ export async function missingEntries(
   call: { signal?: AbortSignal } = {},
 ): Promise<string[]> {
   const missing = Object.entries(places).map(async ([index, id]) => {
-    const entries = await stores.index(index).entriesOf(key, call).catch(ifLost);
-    const isThere = entries.some(
+    const entries = await ifThere(stores.index(index).entriesOf(key, call));
+    const isThere = entries?.some(
       (entry) =>
         entry.id === id && entry.version < SEALED && entryValueOf(entry.value)?.threadId === threadId,
     );
     return isThere ? [] : [index];
   });
   return (await Promise.all(missing)).flat();
-}
-
-/** A server that has lost a part of an index says so once, and then has none of its entries. */
-function ifLost(error: unknown): [] {
-  if (!StoreError.is(error, "CORRUPT")) throw error;
-  return [];
 }
 
 /**
@@ -183,13 +165,15 @@ export async function listAgain(
   try {
     await member.place(thread, { ...listed, in: { ...listed.in, ...made } });
   } catch (error) {
-    await entries.remove(member, { in: made });
+    await entries.remove(member, placesOf({ in: made }));
     // Another writer tells the lists itself, and finds that the entry is not there.
     if (StoreError.is(error, "CONFLICT")) return true;
     throw error;
   }
-  const replaced = Object.entries(listed.in).filter(([index]) => missing.includes(index));
-  await entries.remove(member, { in: Object.fromEntries(replaced) });
+  await entries.remove(
+    member,
+    Object.entries(listed.in).filter(([index]) => missing.includes(index)),
+  );
   return true;
 }
 

@@ -9,6 +9,7 @@ import {
   type Listed,
   type Member,
   OPEN,
+  type Place,
   type Places,
   placesOf,
   SEALED,
@@ -79,37 +80,32 @@ export class Entries<T> {
     const told = Object.entries(listed.in).map(async ([index, id]) => {
       const place = { key: member.key, id };
       const content = { version, order, value, ...kept };
-      const found = await this.#index(index)
-        .update(place, content)
-        .catch((error) => {
-          if (!StoreError.is(error, "CORRUPT")) throw error;
-          onError(error);
-          return null;
-        });
+      const found = await ifThere(this.#index(index).update(place, content), onError);
       return found === null || found === SEALED ? [index] : [];
     });
     return (await Promise.all(told)).flat();
   }
 
-  /** Marks entries of a thread that is about to be deleted, and removes their content. */
-  async close(member: Member<T>, listed: Listed, order: number, signal?: AbortSignal): Promise<void> {
-    const value = entryValue<T>(member, { listed });
+  /**
+   * Marks entries of a thread that is about to be deleted, and removes their content.
+   *
+   * @param listed all places of the thread, for another deletion if this one dies.
+   */
+  async close(
+    member: Member<T>,
+    places: readonly Place[],
+    order: number,
+    listed: InAndLeft,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { key } = member;
+    const value = entryValue<T>(member, { listed: { key, order, ...listed } });
+    const call = signal ? { signal } : {};
     await Promise.all(
-      placesOf(listed).map(([index, id]) =>
-        this.#index(index).update(
-          { key: member.key, id },
-          { version: CLOSING, order, value },
-          signal ? { signal } : {},
-        ),
+      places.map(([index, id]) =>
+        this.#index(index).update({ key, id }, { version: CLOSING, order, value }, call),
       ),
     );
-  }
-
-  /** Does the same to an entry that was found, of a thread whose head cannot say where its entries are. */
-  async closeFound(member: Member<T>, index: string, { key, id, order, value }: IndexEntry): Promise<void> {
-    const listed = { key: member.key, order, ...listedOf(value) };
-    const closing = entryValue<T>(member, { listed });
-    await this.#index(index).update({ key, id }, { version: CLOSING, order, value: closing });
   }
 
   /** Makes a creation that inserted an open entry start over with another one. */
@@ -118,9 +114,9 @@ export class Entries<T> {
   }
 
   /** Those in the bases last: they name the others, for another deletion if this one dies. */
-  async remove(member: Member<T>, places: InAndLeft): Promise<void> {
+  async remove(member: Member<T>, places: readonly Place[]): Promise<void> {
     for (const isBase of [false, true]) {
-      const some = placesOf(places).filter(([index]) => member.bases.includes(index) === isBase);
+      const some = places.filter(([index]) => member.bases.includes(index) === isBase);
       await Promise.all(some.map(([index, id]) => this.#index(index).remove({ key: member.key, id })));
     }
   }
@@ -142,6 +138,33 @@ export class Entries<T> {
 
   #index(name: string) {
     return this.#context.stores.index(name);
+  }
+}
+
+/** Iterates over the entries of an index, upwards. */
+export async function* entriesIn(
+  stores: StoreFactory<unknown>,
+  index: string,
+  call: { signal?: AbortSignal },
+): AsyncGenerator<IndexEntry> {
+  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+    const page = await stores.index(index).list({ ...call, ...(cursor !== undefined && { cursor }) });
+    yield* page.entries;
+    cursor = page.cursor;
+  }
+}
+
+/** The result of a request for entries; `null` if a server reports that it has lost a part of the index. It then has no entry of it. */
+export async function ifThere<R>(
+  request: Promise<R>,
+  report: (error: StoreError) => void = () => undefined,
+): Promise<R | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!StoreError.is(error, "CORRUPT")) throw error;
+    report(error);
+    return null;
   }
 }
 

@@ -44,6 +44,13 @@ export interface Missing {
   readonly listed?: undefined;
 }
 
+/** The names of a member, as an entry has them. */
+export interface Names {
+  readonly key: string;
+  /** See {@link Member.names}. */
+  readonly names?: readonly string[] | undefined;
+}
+
 /** A thread that a layer lists, whether or not it exists. */
 export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly threadId: string;
@@ -80,19 +87,20 @@ export const CLOSING = Number.MAX_SAFE_INTEGER;
 /** The places of {@link Listed} alone. */
 export type InAndLeft = Pick<Listed, "in" | "left">;
 
-/** The entries of a thread as pairs of an index and an id. */
-export function placesOf({
-  in: current,
-  left = {},
-}: InAndLeft): readonly (readonly [index: string, id: string])[] {
+/** One entry of a thread. */
+export type Place = readonly [index: string, id: string];
+
+/** The entries of a thread. */
+export function placesOf({ in: current, left = {} }: InAndLeft): readonly Place[] {
   return [...Object.entries(current), ...Object.entries(left)];
 }
 
-/** The places that a head does not name. */
-export function unnamedOf(listed: InAndLeft, head: { readonly listed?: Listed | undefined }): InAndLeft {
-  const unnamed = (places: Places = {}) =>
-    Object.fromEntries(Object.entries(places).filter(([index, id]) => !isNamed(head, index, id)));
-  return { in: unnamed(listed.in), left: unnamed(listed.left) };
+/** The entries that a head does not name. */
+export function unnamedOf(
+  places: readonly Place[],
+  head: { readonly listed?: Listed | undefined },
+): readonly Place[] {
+  return places.filter(([index, id]) => !isNamed(head, index, id));
 }
 
 /** Whether a head names an entry, also as one that was left: only who tells the new lists removes it. */

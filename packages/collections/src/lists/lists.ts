@@ -7,12 +7,14 @@ import {
   isNamed,
   type Listed,
   type Member,
+  type Names,
   OPEN,
+  placesOf,
   SEALED,
   type Snapshot,
   unnamedOf,
 } from "./listed.ts";
-import { concernsAll, ifReadable, type RemoveOptions, removeThread } from "./removal.ts";
+import { concernsAll, ifReadable, namesIn, type RemoveOptions, removeThread } from "./removal.ts";
 import { Telling } from "./telling.ts";
 
 /** The maximum number of entries of one request, and of one page whose filter leaves some out. */
@@ -26,12 +28,6 @@ export interface ListsOptions {
   readonly clock: ListClock;
   /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
-}
-
-/** The names of a member, as an entry has them. */
-export interface Names {
-  readonly key: string;
-  readonly names?: readonly string[] | undefined;
 }
 
 /** A page of a list. */
@@ -133,7 +129,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       const written = await commit(listed);
       return { ...written, listed, ...(ttlMs !== undefined && { expiresAt: this.#clock.wall() + ttlMs }) };
     } catch (error) {
-      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, { in: made });
+      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, placesOf({ in: made }));
       throw error;
     }
   }
@@ -205,7 +201,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     remove: (names: Names) => Promise<void>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const waiting = (await this.#namesIn(indexes, signal)).values();
+    const waiting = (await namesIn(this.#stores, indexes, signal)).values();
     const failures: unknown[] = [];
     const removeNext = async () => {
       for (const names of waiting) {
@@ -254,6 +250,15 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     return { items, ...(cursor !== undefined && { cursor }) };
   }
 
+  /** Iterates over all threads of a list. */
+  async *iterate(request: Omit<ListRequest<T, S>, "limit" | "cursor">): AsyncGenerator<ListItem<T, S>> {
+    for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+      const page = await this.page({ ...request, limit: MAX_REQUEST, cursor });
+      yield* page.items;
+      cursor = page.cursor;
+    }
+  }
+
   /** The thread of an entry; undefined if it is not in the list. */
   async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
     const { index, signal } = request;
@@ -274,37 +279,12 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     if (!isNamed(snapshot, index, id) || !snapshot.listed) {
       // An open entry may belong to a creation that is under way. The others go with those that they name, which no deletion would find.
       if (version !== OPEN && version !== SEALED) {
-        const { in: current = {}, left = {} } = value?.listed ?? {};
-        await this.#entries.remove(member, unnamedOf({ in: { ...current, [index]: id }, left }, snapshot));
+        const places = placesOf(value?.listed ?? { in: { [index]: id } });
+        await this.#entries.remove(member, unnamedOf(places, snapshot));
       }
       return undefined;
     }
     if (version < SEALED && version < snapshot.version) this.#telling.soon(member, snapshot);
     return { member, told: snapshot.told, order: snapshot.order, snapshot };
-  }
-
-  /**
-   * The names of all threads in indexes, each once. Upwards, because threads only move up; the first indexes once more, because a
-   * thread may move there from a later one.
-   */
-  async #namesIn(indexes: readonly string[], signal: AbortSignal | undefined): Promise<Names[]> {
-    const found = new Map<string, Names>();
-    for (const name of [...indexes, ...indexes.slice(0, -1)]) {
-      const index = this.#stores.index(name);
-      let cursor: string | undefined;
-      do {
-        const page = await index.list({
-          ...(cursor !== undefined && { cursor }),
-          ...(signal && { signal }),
-        });
-        for (const { key, value } of page.entries)
-          found.set(key, {
-            key,
-            names: entryValueOf(value)?.listed.names ?? found.get(key)?.names,
-          });
-        cursor = page.cursor;
-      } while (cursor !== undefined);
-    }
-    return [...found.values()];
   }
 }

@@ -1,7 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ConflictRetries, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
-import type { Entries } from "./entries.ts";
-import { isNamed, type Listed, type Member, type Missing, OPEN, SEALED, type Snapshot } from "./listed.ts";
+import { type Entries, entriesIn, listedOf } from "./entries.ts";
+import {
+  entryValueOf,
+  type Listed,
+  type Member,
+  type Missing,
+  type Names,
+  OPEN,
+  placesOf,
+  SEALED,
+  type Snapshot,
+  unnamedOf,
+} from "./listed.ts";
 
 /** Options of {@link removeThread}. */
 export interface RemoveOptions<S> extends ConflictRetries {
@@ -41,16 +52,17 @@ export async function removeThread<T, S extends Snapshot<T>>(
     await clear?.(snapshot);
     // Beside a busy writer only the requests between the read and the deletion count.
     if (!isDeepStrictEqual(closed.at(-1), snapshot.listed)) {
-      closed.push(snapshot.listed);
+      const { listed, order } = snapshot;
+      closed.push(listed);
       // A full or damaged index does not protect the thread. Its entries are then removed after it.
-      await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);
+      await entries.close(member, placesOf(listed), order, listed, signal).catch(ifRefused);
     }
     found = snapshot;
     await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
   };
   await retryOnConflict(attempt, { ...retries, signal });
   try {
-    for (const listed of closed) await entries.remove(member, listed);
+    for (const listed of closed) await entries.remove(member, placesOf(listed));
     if ((!found && !isMeant) || stores.settings.ttlMs !== undefined) await sweep(entries, member, signal);
   } catch (error) {
     throw StoreError.is(error) && !concernsAll(error) ? left(error) : error;
@@ -64,15 +76,13 @@ async function sweep<T>(
   member: Member<T>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const found = (await entries.find(member, signal)).filter(
-    ([, { version }]) => version !== OPEN && version !== SEALED,
-  );
+  const found = (await entries.find(member, signal))
+    .filter(([, { version }]) => version !== OPEN && version !== SEALED)
+    .map(([index, { id }]) => [index, id] as const);
   if (found.length === 0) return;
   const head = await ifReadable(member.read(signal));
   if (head === "unreadable") return;
-  // Those in the bases last: they name the others, for another deletion if this one dies.
-  for (const [index, { id }] of found.toReversed())
-    if (!isNamed(head, index, id)) await entries.remove(member, { in: { [index]: id } });
+  await entries.remove(member, unnamedOf(found, head));
 }
 
 /** Deletes a thread whose head cannot say where it is listed. @throws StoreError `CONFLICT` if the thread changes meanwhile. */
@@ -88,10 +98,29 @@ async function removeUnreadable<T>(
     throw new StoreError("CONFLICT", "the thread was written meanwhile; delete it again");
   for (const [index, entry] of await entries.find(member, signal)) {
     if (entry.version === OPEN) await entries.seal(index, entry).catch(ifRefused);
-    else if (entry.version !== SEALED) await entries.closeFound(member, index, entry).catch(ifRefused);
+    else if (entry.version !== SEALED) {
+      const { id, order, value } = entry;
+      await entries.close(member, [[index, id]], order, listedOf(value), signal).catch(ifRefused);
+    }
   }
   const deletion = revision === "unreadable" ? signal && { signal } : deletionOf({ revision }, signal);
   await stores.deleteThread(member.threadId, deletion);
+}
+
+/**
+ * The names of all threads in indexes, each once. Upwards, because threads only move up; the first indexes once more, because a
+ * thread may move there from a later one.
+ */
+export async function namesIn(
+  stores: StoreFactory,
+  indexes: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Names[]> {
+  const found = new Map<string, Names>();
+  for (const index of [...indexes, ...indexes.slice(0, -1)])
+    for await (const { key, value } of entriesIn(stores, index, signal ? { signal } : {}))
+      found.set(key, { key, names: entryValueOf(value)?.listed.names ?? found.get(key)?.names });
+  return [...found.values()];
 }
 
 function deletionOf(

@@ -1,7 +1,7 @@
 import { pause, StoreError } from "@scrollback/store-core";
 import type { ListClock } from "../clock.ts";
 import { DAY, type Entries } from "./entries.ts";
-import type { Listed, Member, Snapshot } from "./listed.ts";
+import { type Listed, type Member, placesOf, type Snapshot } from "./listed.ts";
 import { ifReadable } from "./removal.ts";
 
 /** Within this time the entries of a thread say what its head says. */
@@ -108,7 +108,7 @@ export class Telling<T, S extends Snapshot<T>> {
       const gone = await this.#entries.tell(member, snapshot, this.#onError);
       const { left } = snapshot.listed;
       if (gone.length === 0) {
-        if (left) await this.#entries.remove(member, { in: left });
+        if (left) await this.#entries.remove(member, placesOf({ in: left }));
         return;
       }
       const read = await ifReadable(member.read());
@@ -142,7 +142,7 @@ export class Telling<T, S extends Snapshot<T>> {
       return await member.place(snapshot, listed);
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
-      await this.#entries.remove(member, { in: made });
+      await this.#entries.remove(member, placesOf({ in: made }));
       return undefined;
     }
   }

@@ -41,7 +41,7 @@ export const listsMutants: readonly ListsMutant[] = [
       change(
         "removal",
         "removeThread",
-        "await entries.close(member, snapshot.listed, snapshot.order, signal).catch(ifRefused);",
+        "await entries.close(member, placesOf(listed), order, listed, signal).catch(ifRefused);",
         "",
       ),
     ],
@@ -117,8 +117,8 @@ export const listsMutants: readonly ListsMutant[] = [
       change(
         "telling",
         "#tell",
-        "      const { left } = snapshot.listed;\n      if (gone.length === 0) {\n        if (left) await this.#entries.remove(member, { in: left });\n        return;",
-        "      const { left } = snapshot.listed;\n      if (left) await this.#entries.remove(member, { in: left });\n      if (gone.length === 0) {\n        return;",
+        "      const { left } = snapshot.listed;\n      if (gone.length === 0) {\n        if (left) await this.#entries.remove(member, placesOf({ in: left }));\n        return;",
+        "      const { left } = snapshot.listed;\n      if (left) await this.#entries.remove(member, placesOf({ in: left }));\n      if (gone.length === 0) {\n        return;",
       ),
     ],
   },
@@ -192,7 +192,7 @@ export const listsMutants: readonly ListsMutant[] = [
   {
     rule: "indexes are read again before all is removed",
     seed: 1_040,
-    changes: [change("lists", "#namesIn", "[...indexes, ...indexes.slice(0, -1)]", "indexes")],
+    changes: [change("removal", "namesIn", "[...indexes, ...indexes.slice(0, -1)]", "indexes")],
   },
   {
     rule: "a moved thread is shown where it was until it is told",
@@ -202,12 +202,12 @@ export const listsMutants: readonly ListsMutant[] = [
   {
     rule: "a closing entry says all places of a damaged thread",
     scope: ["D", "CL", { damaged: 1, crashes: 1 }],
-    changes: [change("entries", "closeFound", "...listedOf(value) };", "in: { [index]: id } };")],
+    changes: [change("removal", "removeUnreadable", "listedOf(value)", "{ in: { [index]: id } }")],
   },
   {
     rule: "entries in the bases are swept last",
     seed: 1,
-    changes: [change("removal", "sweep", "found.toReversed()", "found")],
+    changes: [change("entries", "remove", "[false, true]", "[true, false]")],
   },
   {
     rule: "a list removes what an ended thread's entry names",
@@ -216,8 +216,8 @@ export const listsMutants: readonly ListsMutant[] = [
       change(
         "lists",
         "#item",
-        "const { in: current = {}, left = {} } = value?.listed ?? {};",
-        "const [current, left] = [{}, {}];",
+        "placesOf(value?.listed ?? { in: { [index]: id } })",
+        "placesOf({ in: { [index]: id } })",
       ),
     ],
   },
