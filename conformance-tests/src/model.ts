@@ -39,7 +39,6 @@ interface Command {
   readonly operation: number | undefined;
   readonly createdAt: number;
   readonly ttlMs: number | null;
-  readonly extendsExpiry: boolean;
   readonly expected: "any" | "current" | "gone" | number;
   readonly limit: number | undefined;
   readonly cursor: { readonly side: "before" | "after"; readonly pick: number } | undefined;
@@ -61,7 +60,6 @@ const command: fc.Arbitrary<Command> = fc.record<Command>({
   operation: often<number | undefined>(undefined, fc.nat(3)),
   createdAt: fc.nat(LATEST_GIVEN),
   ttlMs: fc.constantFrom(null, LONG_TTL_MS),
-  extendsExpiry: fc.boolean(),
   expected: often<Command["expected"]>("any", fc.oneof(fc.constantFrom("current", "gone"), fc.nat(20))),
   limit: often<number | undefined>(undefined, fc.nat(4)),
   cursor: fc.option(fc.record({ side: fc.constantFrom("before", "after"), pick: fc.nat(20) }), {
@@ -158,11 +156,11 @@ class Side {
   }
 
   async #writeOptions(store: MessageStore, command: Command) {
-    const { operation, createdAt, extendsExpiry, thread } = command;
+    const { operation, createdAt, thread } = command;
     // Drivers differ in how long they remember the ids of a deleted thread.
     const operationId = `operation ${operation} ${this.#deletions[thread] ?? 0}`;
     return {
-      ...{ createdAt, extendsExpiry },
+      createdAt,
       ...(operation !== undefined && { operationId }),
       ...(await this.#expected(store, command)),
     };

@@ -79,9 +79,7 @@ export class PlainDriver implements Driver {
     }
     if (metadata !== undefined) thread.metadata = metadata ?? undefined;
     thread.updatedAt = request.updatedAt;
-    const expiresAt = request.ttlMs && Date.now() + request.ttlMs;
-    const isLater = !expiresAt || (thread.expiresAt !== undefined && thread.expiresAt < expiresAt);
-    if (!found || isLater || !request.extendsExpiry) thread.expiresAt = expiresAt;
+    thread.expiresAt = request.ttlMs && Date.now() + request.ttlMs;
     thread.commits += 1;
     const committed = formatRevision(thread.incarnation, thread.commits);
     thread.operations.push({ id: operationId, digest, revision: committed });

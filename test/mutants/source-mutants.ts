@@ -153,8 +153,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "ttlMs is treated as microseconds",
       "C11",
       "driver.ts",
-      "|| !before) return at + ttlMs;",
-      "|| !before) return at + ttlMs / 1_000;",
+      "undefined : at + ttlMs;",
+      "undefined : at + ttlMs / 1_000;",
     ],
     [
       "a batch is inserted before existing messages",

@@ -142,52 +142,6 @@ export const expiry: Clause = {
       });
     });
 
-    test("a write with extendsExpiry never brings the expiry forward", async (backend) => {
-      backend.requireExpiry();
-      const longMs = 600_000;
-      const extending = { extendsExpiry: true };
-      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
-        const brief = backend.stores({ ttlMs });
-        const [permanent, long, lengthened] = [
-          backend.store(),
-          backend.store({ ttlMs: longMs }),
-          backend.store({ ttlMs }),
-        ];
-        for (const store of [permanent, long]) {
-          await store.addMessages([user("a")]);
-          const before = await store.read();
-          const shorter = brief.open(store.threadId);
-          await shorter.addMessages([user("b")], extending);
-          await shorter.commit({ append: [user("c")], metadata: "title" }, extending);
-          const after = await store.read();
-          expect(after.expiresAt).toBe(before.expiresAt);
-          expect(after.metadata).toBe("title");
-        }
-        await write(() => lengthened.addMessages([user("a")], extending));
-        const longer = backend.stores({ ttlMs: longMs }).open(lengthened.threadId);
-        await inTime(() => longer.addMessages([user("b"), user("c")], extending));
-        await sleep(afterMs);
-        for (const store of [permanent, long, lengthened])
-          expect(await textsIn(store)).toEqual(["a", "b", "c"]);
-        const endless = backend.stores().open(long.threadId);
-        await endless.addMessages([user("d")], extending);
-        expect((await long.read()).expiresAt).toBeUndefined();
-      });
-    });
-
-    test("a write with extendsExpiry to an expired thread begins a new one, with its own ttlMs", async (backend) => {
-      backend.requireExpiry();
-      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
-        const store = backend.store({ ttlMs });
-        await store.addMessages([user("old")]);
-        await sleep(afterMs);
-        await write(() => store.addMessages([user("new")], { extendsExpiry: true }));
-        await inTime(async () => expect(await textsIn(store)).toEqual(["new"]));
-        await sleep(afterMs);
-        expect(await store.read()).toStrictEqual(gone);
-      });
-    });
-
     test("a ttlMs of 100 years lasts 100 years", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 100 * 365 * 86_400_000 });

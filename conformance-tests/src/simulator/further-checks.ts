@@ -35,14 +35,9 @@ export class Expiries {
   readonly #times = new Map<number | undefined, number>();
 
   /** @param isFirst whether the commit is the first of its incarnation. */
-  check(
-    { ttlMs, extendsExpiry }: Pick<CommitRequest, "ttlMs" | "extendsExpiry">,
-    expiresAt: number | undefined,
-    isFirst: boolean,
-  ): void {
+  check({ ttlMs }: Pick<CommitRequest, "ttlMs">, expiresAt: number | undefined, isFirst: boolean): void {
     if (isFirst) this.#times.clear();
-    // Such an expiry may come from another ttl.
-    if (expiresAt === undefined || extendsExpiry) return;
+    if (expiresAt === undefined) return;
     const earlier = this.#times.get(ttlMs) ?? 0;
     if (expiresAt < earlier)
       throw new SimulationFailure(

@@ -38,7 +38,7 @@ export interface Operation {
   readonly append: readonly Text[];
   /** As in a request. */
   readonly metadata: Text | null | undefined;
-  readonly settings: Pick<CommitRequest, "maxMessages" | "trimming" | "ttlMs" | "extendsExpiry">;
+  readonly settings: Pick<CommitRequest, "maxMessages" | "trimming" | "ttlMs">;
   /** The expected revision, if there is one. */
   readonly expectedRevision: Revision | null | undefined;
   readonly newIncarnation: string;
@@ -112,7 +112,7 @@ export function describeOperation({
     kinds && `append ${kinds}`,
     metadata === undefined ? "" : metadata === null ? "no metadata" : "metadata",
     `max ${settings.maxMessages} ${settings.trimming}`,
-    `ttl ${settings.ttlMs}${settings.extendsExpiry ? " at least" : ""}`,
+    `ttl ${settings.ttlMs}`,
     expectedRevision === undefined ? "" : `expected ${expectedRevision}`,
   ];
   return parts.filter((part) => part !== "").join(", ");

@@ -256,7 +256,7 @@ export class ThreadModel implements RowListener {
       return this.#applyCommit(row, head, { id, digest: change }, first + index, calls[index]);
     });
     const { state, operation } = commits.at(-1) as (typeof commits)[number];
-    this.#checkHead(head, commits, state, before && (end?.expiresAt ?? Number.POSITIVE_INFINITY));
+    this.#checkHead(head, commits, state);
     this.#expiries.check(operation.settings, head.expiresAt, !before);
     this.#counted = state;
     if (earlier.length > 0) {
@@ -359,7 +359,6 @@ export class ThreadModel implements RowListener {
     head: Head,
     commits: readonly { readonly operation: Operation; readonly start: number }[],
     { bounds }: ThreadState,
-    expiryBefore: number | undefined,
   ): void {
     const says: SequenceBounds = {
       first: head.bounds[0],
@@ -374,12 +373,10 @@ export class ThreadModel implements RowListener {
     if (head.start !== start || (head.kinds ?? "") !== kinds)
       this.#fail("content", `the head says ${head.start} ${head.kinds}, not ${start} ${kinds}`);
     for (const { operation } of commits) {
-      const { ttlMs, extendsExpiry } = operation.settings;
-      const own = ttlMs === undefined ? Number.POSITIVE_INFINITY : head.at + ttlMs;
-      const expiresAt = Math.max(own, (extendsExpiry && expiryBefore) || 0);
-      if ((head.expiresAt ?? Number.POSITIVE_INFINITY) !== expiresAt)
+      const { ttlMs } = operation.settings;
+      const expiresAt = ttlMs === undefined ? undefined : head.at + ttlMs;
+      if (head.expiresAt !== expiresAt)
         this.#fail("expiry", `the head says ${head.expiresAt}, not ${expiresAt}`);
-      this.#options.counters.count(expiresAt > own ? "later expiries kept" : "expiries set");
     }
   }
 

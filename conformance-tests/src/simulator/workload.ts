@@ -85,8 +85,8 @@ export class Workload {
       if (random.chance(known)) return this.#drawKnown(ground) ?? this.drawAppend(ground);
       const id = this.#id();
       const append = this.#drawMessages(ground, id, 1 + random.below(3), false);
-      const { ttlMs, extendsExpiry } = settings;
-      const own = random.chance(otherLimits) ? { ...this.#drawSettings(), ttlMs, extendsExpiry } : settings;
+      const { ttlMs } = settings;
+      const own = random.chance(otherLimits) ? { ...this.#drawSettings(), ttlMs } : settings;
       return this.#create(ground, id, { ...addition, append }, !random.chance(callersIds), own);
     });
   }
@@ -174,7 +174,6 @@ export class Workload {
       maxMessages: this.#one(limits),
       trimming: this.#one(trimmings) ?? "turns",
       ttlMs: this.#one(ttls),
-      extendsExpiry: this.#count % 3 === 0,
     };
   }
 

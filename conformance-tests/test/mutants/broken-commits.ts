@@ -216,14 +216,17 @@ export const brokenCommits: readonly Mutant[] = [
     },
   },
   {
-    name: "ignores extendsExpiry",
+    name: "never brings an expiry forward",
     breaks: "C11",
-    driver: asking(() => ({ extendsExpiry: false })),
-  },
-  {
-    name: "always extends the expiry",
-    breaks: "C11",
-    driver: asking(() => ({ extendsExpiry: true })),
+    driver(driver) {
+      const ends = new Map<string, number>();
+      return asking(({ threadId, ttlMs }) => {
+        if (ttlMs === undefined) return {};
+        const end = Math.max(ends.get(threadId) ?? 0, Date.now() + ttlMs);
+        ends.set(threadId, end);
+        return { ttlMs: end - Date.now() };
+      })(driver);
+    },
   },
   {
     name: "cuts messages at 400 KB",

@@ -166,7 +166,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late drop of all blanks",
-    ["silences", 12],
+    ["wild", 1],
     ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
   ),
   off("a drop of all ends uploads", ["large", 6], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
@@ -194,11 +194,6 @@ export const mutants: readonly Mutant[] = [
     "a reader begins again where a text is missing",
     ["steady", 15],
     ["read", "readThread", "if (view && read.isWhole)", "if (view)"],
-  ),
-  off(
-    "a commit that extends the expiry keeps a later one",
-    ["steady", 9],
-    ["write", "#expiresAt", "base.n > 0 ? base : undefined", "undefined"],
   ),
   off(
     "a commit is not sent after its caller has aborted",

@@ -29,7 +29,7 @@ export const sharingMutants: readonly Mutant[] = [
   ),
   off(
     "each attempt of a row has its own count",
-    ["steady", 10],
+    ["busy", 4],
     ["write", "#remember", "n: n - this.#earlier.length + index", "n"],
   ),
   off(
@@ -77,11 +77,6 @@ export const sharingMutants: readonly Mutant[] = [
     "the commits of a row have the same expiry",
     ["steady", 37],
     ["group", "takeNext", " || write.request.ttlMs !== first.request.ttlMs", ""],
-  ),
-  off(
-    "the commits of a row treat the expiry before it alike",
-    ["steady", 37],
-    ["group", "takeNext", "if (extendsExpiry !== first.request.extendsExpiry) break;", ""],
   ),
   off(
     "the commits of a row fit one row",

@@ -92,8 +92,6 @@ export interface CommitRequest {
   readonly trimming: Trimming;
   /** The time until the thread expires, in milliseconds; undefined: never, also if an expiry was set before. */
   readonly ttlMs: number | undefined;
-  /** True if a later expiry than by `ttlMs`, or none, stays. `expiryAfter` computes it. */
-  readonly extendsExpiry?: boolean | undefined;
   /** The thread's `createdAt` if this commit begins it: an integer of 1 to 13 digits, in milliseconds since 1970. */
   readonly createdAt: number;
   /** The thread's `updatedAt` after this commit, in the same form. */
@@ -104,19 +102,9 @@ export interface CommitRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Returns the time at which a thread expires after a commit at the time `at`, in milliseconds since 1970; undefined: never.
- *
- * @param before the thread before the commit; undefined if the commit begins it.
- */
-export function expiryAfter(
-  { ttlMs, extendsExpiry }: Pick<CommitRequest, "ttlMs" | "extendsExpiry">,
-  at: number,
-  before: { readonly expiresAt?: number | null | undefined } | undefined,
-): number | undefined {
-  if (ttlMs === undefined) return undefined;
-  if (!extendsExpiry || !before) return at + ttlMs;
-  return before.expiresAt == null ? undefined : Math.max(before.expiresAt, at + ttlMs);
+/** Returns the time at which a thread expires after a commit at the time `at`, in milliseconds since 1970; undefined: never. */
+export function expiryAfter({ ttlMs }: Pick<CommitRequest, "ttlMs">, at: number): number | undefined {
+  return ttlMs === undefined ? undefined : at + ttlMs;
 }
 
 /** The outcome of a commit. `revision` is the new one, the one of the first commit, or the thread's current one. */

@@ -287,7 +287,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   thread.bounds = plan.bounds;
   thread.search = plan.search;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
-  thread.expiresAt = expiryAfter(request, at, thread.commits > 0 ? thread : undefined);
+  thread.expiresAt = expiryAfter(request, at);
   thread.updatedAt = request.updatedAt;
   thread.commits += 1;
   const revision = formatRevision(thread.incarnation, thread.commits);

@@ -4,7 +4,6 @@ import {
   type Check,
   checkOptions,
   invalid,
-  isBoolean,
   isCount,
   isId,
   isObject,
@@ -56,7 +55,7 @@ export const isRevision: Check = (value) =>
     ? undefined
     : "must be a revision that this thread had, or null";
 const expireChecks = { expectedRevision: isRevision, signal: isSignal };
-const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime, extendsExpiry: isBoolean };
+const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime };
 const listChecks = { limit: isCount, signal: isSignal };
 const readChecks = { ...listChecks, before: isString, after: isString };
 const popChecks = { signal: isSignal };
@@ -288,7 +287,7 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
-    const { expectedRevision, createdAt = this.#context.now(), extendsExpiry, signal } = options;
+    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const encodeAll = (timeOf: (index: number) => number): string[] => {
       const records: string[] = [];
@@ -329,7 +328,6 @@ export class PortableStore<M> implements MessageStore<M> {
         maxMessages,
         trimming,
         ttlMs,
-        extendsExpiry,
         createdAt: times?.createdAt ?? createdAt,
         updatedAt: times?.updatedAt ?? createdAt,
         sendBefore,

@@ -35,11 +35,6 @@ export interface WriteOptions {
    * order of messages never depends on it. Default: the time of this process's clock.
    */
   createdAt?: number;
-  /**
-   * Never brings the thread's expiry forward: a thread that expires later than `ttlMs` from now, or never, still does. Default:
-   * false, the expiry is set anew.
-   */
-  extendsExpiry?: boolean;
   /** When aborted, the call rejects with `ABORTED` promptly. The write then happened as a whole or not at all. */
   signal?: AbortSignal;
 }

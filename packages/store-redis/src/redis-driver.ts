@@ -244,15 +244,14 @@ export class RedisDriver implements Driver {
 /** The arguments of `commit.ts`. */
 function argumentsOf(request: CommitRequest): string[] {
   const { operationId, digest, newIncarnation, expectedRevision, drop, append, metadata } = request;
-  const { maxMessages = 0, trimming, ttlMs = 0, extendsExpiry, createdAt, updatedAt } = request;
+  const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;
   const limit = trimming === "exact" && maxMessages > 0 ? `=${maxMessages}` : `${maxMessages}`;
   const times = createdAt === updatedAt ? `${updatedAt}` : `${updatedAt} ${createdAt}`;
   const values = [operationId, digest, newIncarnation, limit, `${ttlMs}`, times];
-  if (expectedRevision === undefined && drop === 0 && metadata === undefined && !extendsExpiry)
-    values.push("append");
+  if (expectedRevision === undefined && drop === 0 && metadata === undefined) values.push("append");
   else {
     values.push(
-      extendsExpiry ? "extend" : "change",
+      "change",
       expectedArgument(expectedRevision),
       `${drop}`,
       metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,

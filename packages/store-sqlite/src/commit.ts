@@ -114,7 +114,7 @@ function writeExpiry(
   now: number,
 ): number {
   const { threadId, newIncarnation, createdAt } = request;
-  const expiry = expiryAfter(request, now, thread);
+  const expiry = expiryAfter(request, now);
   const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
   if (!thread) {
     const id = toStored(threadId);

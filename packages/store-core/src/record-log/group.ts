@@ -78,8 +78,7 @@ export function takeNext(waiting: WaitingWrite[], limits: RowLimits, writeRow: W
     const write = firstOf(waiting);
     // A row has one expiry. Limits may differ: each commit is trimmed by its own.
     if (!write || !canShare(write) || write.request.ttlMs !== first.request.ttlMs) break;
-    const { append, operationId, extendsExpiry } = write.request;
-    if (extendsExpiry !== first.request.extendsExpiry) break;
+    const { append, operationId } = write.request;
     messages += append.length;
     bytes += sharedBytes(write.request);
     if (messages > limits.maxCommitMessages || bytes > limits.maxRowBytes || ids.has(operationId)) break;

@@ -379,14 +379,9 @@ export class CommitWriter {
     return Math.max(before, at + ttlMs + Math.max(ttlMs, RAISE_AHEAD_MS) + EXPIRY_MARGIN_MS);
   }
 
-  /** The time at which the thread expires after this commit. */
-  #expiresAt(base: Head, at: number): number | undefined {
-    return expiryAfter(this.#request, at, base.n > 0 ? base : undefined);
-  }
-
   /** The time until which this commit needs its rows. */
   #neededUntil(base: Head, now: number): number {
-    return never(this.#expiresAt(base, Math.max(now, base.at))) + EXPIRY_MARGIN_MS;
+    return never(expiryAfter(this.#request, Math.max(now, base.at))) + EXPIRY_MARGIN_MS;
   }
 
   /**
@@ -474,7 +469,7 @@ export class CommitWriter {
     const options: PlanOptions = {
       token: newToken(),
       at,
-      expiresAt: finite(never(this.#expiresAt(base, at))),
+      expiresAt: expiryAfter(this.#request, at),
       keptUntil: base.keptUntil,
       promisedUntil: base.promisedUntil,
       upload,

@@ -11,8 +11,7 @@ export const commitLua = `-- One atomic commit: drop, append, set the metadata, 
 --        4  the maximum number of messages, trimmed by turns; with a leading "=" trimmed exactly; "0" for no limit
 --        5  the time to live in milliseconds, "0" for no expiry
 --        6  the thread's updatedAt; if a new thread has another createdAt, followed by a space and createdAt
---        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11; "extend":
---           as "change", and a later expiry of the thread, or none, stays
+--        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11
 --        8  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 --        9  the number of messages to drop from the end, or "all"
 --       10  metadata: "keep", "remove", or "=" and the record
@@ -333,11 +332,8 @@ for _, sequence in ipairs({pinned, compaction}) do
     call('RPUSH', MESSAGES, ARGV[firstRecord + sequence - kept])
   end
 end
-local last, before, wasExpiring = #ARGV + 1, expiresAt, expiresAt ~= '0'
+local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
-if ARGV[7] == 'extend' and footer and expiresAt > 0 then
-  expiresAt = wasExpiring and math.max(tonumber(before), expiresAt) or 0
-end
 ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next,
   pinned, compaction, newestCompaction, userless, startless, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
 for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
