@@ -85,6 +85,7 @@ const planOn = (...more: string[]): Plan => [
 const ofDeep = tests("parts of the deep plan", 14, ["deep"], {
   files: [
     ...["packages/store-postgres/test/conformance.deep", "packages/store-dynamo/test/conformance.deep"],
+    ...["packages/store-postgres/test/transactions", "packages/store-postgres/test/security"],
     "examples/mariadb/test/conformance.deep",
     ...["simulator-mutants.deep", "simulator-odd-seeds.deep", "reporter.deep", "test/docs.deep"],
     ...["web-chat-servers.deep", "web-chat-concurrent.deep"],

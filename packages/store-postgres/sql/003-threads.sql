@@ -9,7 +9,8 @@
 -- p_limit      the number of messages: the newest, or with p_after the first ones
 -- p_before, p_after   only messages with a smaller, or a larger sequence number
 CREATE FUNCTION "scrollback".read_v1(p_id text, p_limit bigint, p_before bigint, p_after bigint, p_metadata boolean)
-RETURNS TABLE (sequence bigint, record text) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (sequence bigint, record text) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
@@ -42,7 +43,8 @@ $$;
 -- Deletes a thread at the revision p_expected ('' if there must be none, NULL for any) and all that is stored of it. Returns the
 -- outcome ('deleted', 'repeated', 'revision-conflict'), a space, and the thread's revision for a conflict.
 CREATE FUNCTION "scrollback".delete_v1(p_id text, p_operation text, p_expected text)
-RETURNS text LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
+RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
   v_thread CONSTANT bytea := sha256(convert_to(p_id, 'UTF8'));

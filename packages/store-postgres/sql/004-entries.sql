@@ -14,7 +14,8 @@ $$;
 -- Inserts an entry, unless there is one at its place. Returns whether it was inserted.
 CREATE FUNCTION "scrollback".insert_entry_v1(
   p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
-) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
+) RETURNS boolean LANGUAGE plpgsql
+SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
   INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at)
@@ -30,7 +31,8 @@ $$;
 -- Replaces an entry that has a lower version. Returns the version that it had; NULL if there is none.
 CREATE FUNCTION "scrollback".update_entry_v1(
   p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
-) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
+) RETURNS bigint LANGUAGE plpgsql
+SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
   v_version bigint;
@@ -48,7 +50,8 @@ END
 $$;
 
 -- Removes an entry. Returns whether there was one.
-CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '3s' AS $$
+CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql
+SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_was_alive boolean;
 BEGIN
@@ -60,7 +63,8 @@ $$;
 
 -- Returns all entries of a key, whose places begin with p_digest and a dot.
 CREATE FUNCTION "scrollback".entries_of_v1(p_digest text)
-RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
@@ -73,7 +77,8 @@ $$;
 -- Returns at most p_limit entries of an index behind p_after, in its order or (p_down) exactly reversed. The conditions and the order by
 -- the beginning of `sort` use the index.
 CREATE FUNCTION "scrollback".list_entries_v1(p_name text, p_down boolean, p_after text, p_limit bigint)
-RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
@@ -97,7 +102,8 @@ $$;
 -- Returns at most p_limit names of indexes with entries that begin with p_prefix and come after p_after ('' for none), in order. Each step
 -- searches the index for the next name.
 CREATE FUNCTION "scrollback".list_indexes_v1(p_prefix text, p_after text, p_limit bigint)
-RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (name text) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');

@@ -16,45 +16,43 @@ import {
   type StoredEntry,
   sortKey,
 } from "@scrollback/store-core";
-import type { Call } from "./sessions.ts";
+import type { Functions } from "./functions.ts";
 import { fromText, toBigint, toText } from "./text.ts";
 
 /** The index: one row per entry in the table `entries`. Each verb calls one function of 004-entries.sql. */
 export class PostgresEntries implements EntryIndex {
-  readonly #call: Call;
+  readonly #functions: Functions;
 
-  constructor(call: Call) {
-    this.#call = call;
+  constructor(functions: Functions) {
+    this.#functions = functions;
   }
 
   async insertEntry(put: EntryPut): Promise<boolean> {
-    const [row] = await this.#call("insert_entry_v1", putArguments(put), "once");
-    return row?.[0] === true;
+    return (await this.#functions.value("insert_entry_v1", putArguments(put), "once")) === true;
   }
 
   async updateEntry(put: EntryPut): Promise<number | null> {
-    const [row] = await this.#call("update_entry_v1", putArguments(put));
-    return row?.[0] == null ? null : Number(row[0]);
+    const version = await this.#functions.value("update_entry_v1", putArguments(put));
+    return version == null ? null : Number(version);
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    const [row] = await this.#call("remove_entry_v1", [placeDigest(place)]);
-    return row?.[0] === true;
+    return (await this.#functions.value("remove_entry_v1", [placeDigest(place)])) === true;
   }
 
   async entriesOf(place: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    return (await this.#call("entries_of_v1", [keyDigest(place)])).map(entryOf);
+    return (await this.#functions.rows("entries_of_v1", [keyDigest(place)])).map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
     const values = [toText(index), direction === "down", after ?? SORT_KEY_ENDS[direction], limit + 1];
-    return entryPageOf((await this.#call("list_entries_v1", values)).map(entryOf), limit);
+    return entryPageOf((await this.#functions.rows("list_entries_v1", values)).map(entryOf), limit);
   }
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
     const values = [toText(prefix), toText(nameOfCursor(request) ?? ""), limit + 1];
-    const rows = await this.#call("list_indexes_v1", values);
+    const rows = await this.#functions.rows("list_indexes_v1", values);
     return indexListingOf(
       rows.map(([name]) => fromText(String(name))),
       limit,

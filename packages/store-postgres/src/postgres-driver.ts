@@ -17,12 +17,13 @@ import {
 import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from "./commit.ts";
 import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";
+import { Functions } from "./functions.ts";
 import { listArguments, listingOf } from "./list.ts";
 import { migrate, setupScript } from "./migrations.ts";
 import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
 import { readArguments, viewOf } from "./read.ts";
-import { type Call, type Session, sessionOf } from "./sessions.ts";
-import { quote, toText } from "./text.ts";
+import { type Session, sessionOf } from "./sessions.ts";
+import { toText } from "./text.ts";
 
 /**
  * The driver for PostgreSQL. A thread is a row and rows of its messages; each verb calls one function of the schema, in one request. The files
@@ -35,6 +36,7 @@ export class PostgresDriver implements Driver {
   /** A connection that was handed in may be in its owner's transaction, which an error ends. */
   readonly sendsOnce: boolean;
   readonly #session: Session;
+  readonly #functions: Functions;
   readonly #schema: string;
   readonly #kind: ClientKind;
   readonly #server: string | undefined;
@@ -44,8 +46,9 @@ export class PostgresDriver implements Driver {
     this.#schema = schema;
     this.#kind = kindOf(used);
     this.#session = sessionOf(used);
+    this.#functions = new Functions(this.#session, schema);
     this.sendsOnce = this.#kind === "connection" || this.#kind === "embedded";
-    this.index = new PostgresEntries(this.#call);
+    this.index = new PostgresEntries(this.#functions);
     const { host = "", port = 0, database } = locationOf(client);
     this.#server = host === "" ? undefined : hostAndPort(host, port);
     this.target = {
@@ -70,23 +73,21 @@ export class PostgresDriver implements Driver {
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
-    const [row] = await this.#call("commit_v1", commitArguments(request));
-    return commitOutcomeOf(row?.[0]);
+    return commitOutcomeOf(await this.#functions.value("commit_v1", commitArguments(request)));
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
-    return viewOf(request, await this.#call("read_v1", readArguments(request)));
+    return viewOf(request, await this.#functions.rows("read_v1", readArguments(request)));
   }
 
   async delete({ threadId, operationId, expectedRevision }: DeleteRequest): Promise<DeleteOutcome> {
     const values = [toText(threadId), toText(operationId), expectedArgument(expectedRevision)];
-    const [row] = await this.#call("delete_v1", values);
-    const { outcome, revision } = outcomeOf(row?.[0]);
+    const { outcome, revision } = outcomeOf(await this.#functions.value("delete_v1", values));
     return outcome === "revision-conflict" ? { outcome, revision } : ({ outcome } as DeleteOutcome);
   }
 
   async list(request: ListRequest): Promise<ThreadListing> {
-    return listingOf(await this.#call("list_threads_v1", listArguments(request)));
+    return listingOf(await this.#functions.rows("list_threads_v1", listArguments(request)));
   }
 
   async setup(): Promise<void> {
@@ -104,10 +105,4 @@ export class PostgresDriver implements Driver {
   classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#server, this.#kind);
   }
-
-  readonly #call: Call = (name, values, repetition) => {
-    const parameters = values.map((_, index) => `$${index + 1}`);
-    const text = `SELECT * FROM ${quote(this.#schema)}.${name}(${parameters.join(", ")})`;
-    return this.#session.query(text, values, repetition);
-  };
 }

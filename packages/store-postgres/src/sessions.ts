@@ -13,16 +13,14 @@ import { isPglite, isPool, type PgliteClient, type PostgresClient } from "./opti
 /** The rows of a reply. */
 export type Rows = readonly (readonly unknown[])[];
 
-/**
- * Sends a statement, or the call of a function of the schema, in one request. A pool repeats it on another connection after a lost one.
- *
- * @param repetition `once`: it must not be repeated.
- */
-export type Call = (text: string, values: readonly unknown[], repetition?: "once") => Promise<Rows>;
-
 /** How the driver sends statements, on any client. */
 export interface Session {
-  query: Call;
+  /**
+   * Sends a statement in one request. A pool repeats it on another connection after a lost one.
+   *
+   * @param repetition `once`: it must not be repeated.
+   */
+  query(text: string, values: readonly unknown[], repetition?: "once"): Promise<Rows>;
   /** Runs several statements without parameters as one transaction, or within the one that the connection is in. */
   script(text: string): Promise<void>;
   close(): Promise<void>;
