@@ -158,6 +158,7 @@ describe("in tables of 20,000 rows", () => {
       await index.insert({ key: `${id % 100}`, id: `${id}` }, { ...entry, order: id });
     await client.query(`INSERT INTO ${used.quoted}.entries
       SELECT '', 'place ' || n, 'index ' || n, 'key', 'id', 'sort', 1, 'value', now() + interval '1 h' FROM generate_series(1, 20000) AS n; ANALYZE`);
+    const { cursor = "" } = await index.list({ direction: "down", limit: 100 });
     let number = 1_000;
     const verbs: Record<string, [run: () => Promise<unknown>, rows: number]> = {
       commit: [() => store.addMessages(hello), 40],
@@ -167,7 +168,7 @@ describe("in tables of 20,000 rows", () => {
       insert: [() => index.insert({ key: "new", id: `${++number}` }, entry), 20],
       update: [() => index.update({ key: "7", id: "7" }, { ...entry, version: ++number }), 20],
       "entries of a key": [() => index.entriesOf("7"), 20],
-      "list of entries": [() => index.list({ direction: "down", limit: 20 }), 60],
+      "list of entries": [() => index.list({ direction: "down", limit: 20, cursor }), 60],
       indexes: [() => stores.listIndexes({ prefix: "index 1", limit: 20 }), 60],
       remove: [() => index.remove({ key: "7", id: "absent" }), 20],
     };
