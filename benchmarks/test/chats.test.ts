@@ -70,6 +70,16 @@ test("the drafts of a turn are prefixes of its answer", () => {
   }
 });
 
+test("requests to the index are counted", async () => {
+  const ours = scrollbackChats(createMemoryStores());
+  try {
+    await ours.fill(TABS_OWNER, ["c1", "c2"]);
+    assert.equal(await countRequests(() => ours.list(TABS_OWNER, 2)), 1);
+  } finally {
+    await ours.close();
+  }
+});
+
 test("requests are counted only during the work", async () => {
   const store = createMemoryStores().open("counted");
   const write = () => store.addMessages([{ role: "user", content: "hello" }]);

@@ -1,6 +1,7 @@
 import { ChatStore } from "@scrollback/chats";
 import type { StoreFactory } from "@scrollback/store-core";
 import { type ChatContestant, type ChatText, TABS_OWNER } from "./contestant.ts";
+import { withCountedIndexes } from "./requests.ts";
 
 /** Scrollback. Also closes the stores. */
 export function scrollbackChats(stores: StoreFactory): ChatContestant {
@@ -10,7 +11,7 @@ export function scrollbackChats(stores: StoreFactory): ChatContestant {
     time = Math.max(time + 1, Date.now());
     return time;
   };
-  const chats = new ChatStore<ChatText>({ stores, now });
+  const chats = new ChatStore<ChatText>({ stores: withCountedIndexes(stores), now });
   const shared = chats.of(TABS_OWNER);
   return {
     async fill(owner, chatIds) {
