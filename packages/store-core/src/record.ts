@@ -1,5 +1,5 @@
 import { type Check, isCount, isObject } from "./arguments.ts";
-import type { Codec } from "./codec.ts";
+import { type Codec, jsonCodec } from "./codec.ts";
 import type { EntryPlace } from "./entry-index.ts";
 import { StoreError, type StoreErrorOptions } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
@@ -40,12 +40,14 @@ export function formatEntryRecord(text: string): string {
 
 /** Decodes the value of an entry's record. @throws StoreError `CORRUPT`, as {@link decodeRecord}. */
 export function decodeEntryRecord(codec: Codec, record: unknown, place: EntryPlace): unknown {
-  const where = `an entry of index "${place.index}" (key "${place.key}")`;
-  if (typeof record !== "string" || !entryRecord.test(record)) throw corruptRecord(where, problemOf(record));
-  return decodeText(codec, record.slice(METADATA_START), { threadId: bindingOf(place), kind: "e" }, where);
+  const where = () => `an entry of index "${place.index}" (key "${place.key}")`;
+  if (typeof record !== "string" || !entryRecord.test(record))
+    throw corruptRecord(where(), problemOf(record));
+  const location = { threadId: codec === jsonCodec ? "" : bindingOf(place), kind: "e" } as const;
+  return decodeText(codec, record.slice(METADATA_START), location, where);
 }
 
-/** The location to which the value of an entry is bound. */
+/** The location to which the value of an entry is bound. Not made for JSON, which ignores it: a page has many entries. */
 export function bindingOf({ index, key, id }: EntryPlace): string {
   return JSON.stringify([index, key, id]);
 }
@@ -84,16 +86,16 @@ export function decodeRecord(
   sequence: number | undefined,
 ): unknown {
   const isMetadata = sequence === undefined;
-  const where = `${isMetadata ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
+  const where = () => `${isMetadata ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
   if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record))
-    throw corruptRecord(where, problemOf(record), { sequence, threadId });
+    throw corruptRecord(where(), problemOf(record), { sequence, threadId });
   const kind = record[1] as RecordKind;
   const found = { sequence, threadId };
   if (isMetadata) return decodeText(codec, record.slice(METADATA_START), { threadId, kind }, where, found);
   const location = { threadId, kind, createdAt: timeOfRecord(record) };
   const message = decodeText(codec, record.slice(MESSAGE_START), location, where, found);
   const problem = isObject(message);
-  if (problem !== undefined) throw corruptRecord(where, `the message ${problem}`, found);
+  if (problem !== undefined) throw corruptRecord(where(), `the message ${problem}`, found);
   return message;
 }
 
@@ -101,7 +103,7 @@ function decodeText(
   codec: Codec,
   text: string,
   location: RecordLocation,
-  where: string,
+  where: () => string,
   found: Pick<StoreErrorOptions, "sequence" | "threadId"> = {},
 ): unknown {
   try {
@@ -109,7 +111,7 @@ function decodeText(
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
     const problem = known ?? "the codec refused it: it is damaged, or was written with another codec or key";
-    throw corruptRecord(where, problem, { ...found, cause });
+    throw corruptRecord(where(), problem, { ...found, cause });
   }
 }
 

@@ -142,10 +142,10 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     const put = { index: name, key, id, version, order: order + 0, value: record, signal: options.signal };
     return { ...put, ...(expiresAt !== undefined && { expiresAt }) };
   };
-  const entryOf = ({ value: record, ...entry }: StoredEntry): IndexEntry => {
+  const entryOf = (entry: StoredEntry): IndexEntry => {
     const { key, id } = entry;
     try {
-      return { ...entry, value: decodeEntryRecord(context.codec, record, { index: name, key, id }) };
+      return { ...entry, value: decodeEntryRecord(context.codec, entry.value, { index: name, key, id }) };
     } catch (error) {
       if (!StoreError.is(error, "CORRUPT")) throw error;
       return { ...entry, value: undefined, problem: error };

@@ -13,13 +13,13 @@ import {
   type StoredEntry,
   sortKey,
 } from "@scrollback/store-core";
-import { prepare, prepareCommand } from "./statements.ts";
+import { prepare, prepareAllValues, prepareCommand } from "./statements.ts";
 import { fromStored, rowsByPrefix, toStored } from "./text.ts";
 
 /** The number of expired entries that a write removes. */
 const SWEPT_ENTRIES = 100;
 
-type Row = Readonly<Record<keyof StoredEntry, SQLOutputValue>>;
+const COLUMNS = `key, id, version, "order", value, expires_at`;
 
 /** The verbs of the index. Each must run in a transaction of its kind. */
 export class Entries {
@@ -34,15 +34,14 @@ export class Entries {
 
   constructor(database: DatabaseSync, prefix: string) {
     const table = `${prefix}entries`;
-    const columns = `key, id, version, "order", value, expires_at AS expiresAt`;
     const isAlive = "(expires_at IS NULL OR expires_at > ?)";
     this.#find = prepare(
       database,
       `SELECT version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
     );
-    this.#findAll = prepare(
+    this.#findAll = prepareAllValues(
       database,
-      `SELECT ${columns} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive}`,
+      `SELECT ${COLUMNS} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive}`,
     );
     this.#insert = prepareCommand(database, `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#delete = prepareCommand(database, `DELETE FROM ${table} WHERE name = ? AND key = ? AND id = ?`);
@@ -52,9 +51,9 @@ export class Entries {
         (SELECT name, sort FROM ${table} WHERE name = ? AND expires_at <= ? LIMIT ${SWEPT_ENTRIES})`,
     );
     const page = (comparison: string, direction: string) =>
-      prepare(
+      prepareAllValues(
         database,
-        `SELECT ${columns} FROM ${table} WHERE name = ? AND sort ${comparison} ? AND ${isAlive} ORDER BY sort ${direction} LIMIT ?`,
+        `SELECT ${COLUMNS} FROM ${table} WHERE name = ? AND sort ${comparison} ? AND ${isAlive} ORDER BY sort ${direction} LIMIT ?`,
       );
     this.#listUp = page(">", "ASC");
     this.#listDown = page("<", "DESC");
@@ -83,14 +82,13 @@ export class Entries {
   }
 
   ofKey({ index, key }: Pick<EntryPlace, "index" | "key">): StoredEntry[] {
-    const rows = this.#findAll.all(toStored(index), toStored(key), Date.now()) as unknown as Row[];
-    return rows.map(entryOf);
+    return this.#findAll(toStored(index), toStored(key), Date.now()).map(entryOf);
   }
 
   list({ index, direction, limit, after }: EntriesRequest): EntryPage {
-    const statement = direction === "up" ? this.#listUp : this.#listDown;
+    const select = direction === "up" ? this.#listUp : this.#listDown;
     const from = after ?? SORT_KEY_ENDS[direction];
-    const rows = statement.all(toStored(index), from, Date.now(), limit + 1) as unknown as Row[];
+    const rows = select(toStored(index), from, Date.now(), limit + 1);
     return entryPageOf(rows.map(entryOf), limit);
   }
 
@@ -121,11 +119,14 @@ export class Entries {
   }
 }
 
-/** A value that is not of its type fails when it is read. */
-function entryOf({ key, id, version, order, value, expiresAt }: Row): StoredEntry {
-  return {
-    ...{ key: fromStored(key), id: fromStored(id), version: Number(version), order: Number(order) },
+/** The entry of the {@link COLUMNS}. A value that is not of its type fails when it is read. */
+function entryOf([key, id, version, order, value, expiresAt]: readonly SQLOutputValue[]): StoredEntry {
+  const entry = {
+    key: fromStored(key),
+    id: fromStored(id),
+    version: Number(version),
+    order: Number(order),
     value: fromStored(value),
-    ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
   };
+  return expiresAt === null ? entry : { ...entry, expiresAt: Number(expiresAt) };
 }

@@ -21,8 +21,20 @@ function prepareValues(database: DatabaseSync, sql: string) {
   statement.setReturnArrays?.(true);
   return (...parameters: SQLInputValue[]): readonly SQLOutputValue[] | undefined => {
     const row: object | undefined = statement.get(...parameters);
-    return row === undefined || Array.isArray(row) ? row : Object.values(row);
+    return row && valuesOf(row);
   };
+}
+
+/** Prepares a statement that returns the values of all rows, in the same way. */
+export function prepareAllValues(database: DatabaseSync, sql: string) {
+  const statement = prepare(database, sql);
+  statement.setReturnArrays?.(true);
+  return (...parameters: SQLInputValue[]): readonly (readonly SQLOutputValue[])[] =>
+    statement.all(...parameters).map(valuesOf);
+}
+
+function valuesOf(row: object): readonly SQLOutputValue[] {
+  return Array.isArray(row) ? row : Object.values(row);
 }
 
 /**

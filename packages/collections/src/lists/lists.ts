@@ -242,8 +242,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
         if (!item || (item.told !== undefined && filter?.(item.told) === false)) continue;
         items.push(item);
         const entry = page.entries[at];
-        const isLast = at === shown.length - 1 && cursor === undefined;
-        if (items.length === limit && entry && !isLast)
+        if (items.length === limit && entry && at < shown.length - 1)
           return { items, cursor: index.cursorAfter(entry, direction) };
       }
     } while (cursor !== undefined && items.length < limit && passed < MAX_PASSED);
