@@ -1,6 +1,7 @@
+import type { Call } from "./call.ts";
 import { DAY, withoutChance } from "./network.ts";
 import { threadOf } from "./notes.ts";
-import { type Call, type Process, Scene } from "./scene.ts";
+import { type Process, Scene } from "./scene.ts";
 import { Violation } from "./truth.ts";
 
 /** The number of faults of each kind, and the lifetime of threads. */

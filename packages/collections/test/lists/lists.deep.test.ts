@@ -5,7 +5,7 @@ import { largeScopes, scopeOf } from "./scopes.ts";
 
 const WORLDS = Number(process.env.SCROLLBACK_WORLDS ?? 1_000);
 /** Above it, a scope is explored in part. */
-const MOST_EXECUTIONS = 1_000;
+const MOST_EXECUTIONS = 300;
 /** Far above the time that a busy machine needs. */
 const TIMEOUT_MS = 600_000;
 

@@ -1,12 +1,12 @@
 import type { SourceChange } from "../../../../conformance-tests/test/fixtures/source-mutants/mutate.ts";
-import type { Faults } from "./explore.ts";
+import { expiredAndCrash, type ScopeArguments } from "./scopes.ts";
 
 /** A rule of the lists that is switched off. */
 export interface ListsMutant {
   readonly rule: string;
   readonly changes: readonly SourceChange[];
   /** A scope that sees it: arguments of `scopeOf`. */
-  readonly scope?: readonly [text: string, before?: string, faults?: Faults];
+  readonly scope?: ScopeArguments;
   /** A world from which on the next 1,000 see it. */
   readonly seed?: number;
 }
@@ -205,13 +205,13 @@ export const listsMutants: readonly ListsMutant[] = [
     changes: [change("removal", "removeUnreadable", "listedOf(value)", "{ in: { [index]: id } }")],
   },
   {
-    rule: "entries in the bases are swept last",
-    seed: 1,
+    rule: "entries in the bases are removed last",
+    scope: expiredAndCrash,
     changes: [change("entries", "remove", "[false, true]", "[true, false]")],
   },
   {
     rule: "a list removes what an ended thread's entry names",
-    seed: 1,
+    scope: expiredAndCrash,
     changes: [
       change(
         "lists",

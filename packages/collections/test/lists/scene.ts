@@ -1,25 +1,8 @@
 import { createStores, StoreError } from "@scrollback/store-core";
+import type { Call } from "./call.ts";
 import { DAY, type Loss, Network, type Request } from "./network.ts";
-import { type Edit, type Head, LISTS, Notes, threadOf } from "./notes.ts";
+import { type Head, LISTS, Notes, threadOf } from "./notes.ts";
 import { type Life, Truth, Violation } from "./truth.ts";
-
-/** A call of a process. */
-export type Call =
-  | {
-      readonly kind: "create";
-      readonly id: string;
-      readonly lists?: readonly string[];
-      readonly order?: number;
-    }
-  | { readonly kind: "change"; readonly id: string; readonly edit: Edit; readonly isSoon?: boolean }
-  | { readonly kind: "read" | "remove"; readonly id: string }
-  | { readonly kind: "removeAll" }
-  | {
-      readonly kind: "page";
-      readonly list: string;
-      readonly direction: "up" | "down";
-      readonly limit?: number;
-    };
 
 /** A process: its own lists, on a clock of its own. */
 export interface Process {
@@ -95,6 +78,10 @@ export class Scene {
       due: this.#due(),
     };
     process.calls.add(call);
+    // What is checked at the end of a call depends on what was there at its beginning, so these are different states.
+    const { lives, gone, due } = beginning;
+    const versions = due.map(({ life, version, order, steady }) => [life.id, version, order, steady]);
+    this.network.histories[process.id] += `${JSON.stringify([lives.length, gone.length, versions])};`;
     if (call.kind === "remove" || call.kind === "removeAll") this.#closing(call);
     const end = (outcome: () => void) =>
       this.#ended.push(() => {
@@ -205,8 +192,10 @@ export class Scene {
         return () => this.#removed(this.truth.of(call.id), lives, gone);
       case "removeAll": {
         await notes.removeAll();
-        const met = due.map(({ life }) => life);
-        return () => this.#removed(met, met, []);
+        // The open entry of a creation under way may have expired before it was read.
+        const isMet = ({ life }: Due) => life.end !== undefined || this.truth.mustBeThere(life);
+        const met = () => due.filter(isMet).map(({ life }) => life);
+        return () => this.#removed(met(), met(), []);
       }
       case "page": {
         const written = new Map(process.written);
@@ -233,7 +222,9 @@ export class Scene {
         throw new Violation(`${life.incarnation} is there, its deletion returned`);
       if (!life.end) continue;
       const isMet = before.includes(life) ? life.end === "expiry" : isSwept && gone.includes(life);
-      if (life.end === "deletion" || (isMet && isKnown(life))) life.isDeleted = true;
+      // If it is unreadable and its entry was evicted, nothing says where its other entries are.
+      const isFound = life.end === "deletion" && !(life.isUnreadable && life.isEvicted);
+      if (isFound || (isMet && isKnown(life))) life.isDeleted = true;
     }
   }
 
@@ -291,7 +282,8 @@ export class Scene {
 
   /** A call of unknown outcome may have left lists behind. */
   #owe(call: Call): void {
-    for (const life of this.truth.lives) if (!("id" in call) || life.id === call.id) life.isOwed = true;
+    for (const life of this.truth.lives)
+      if (!life.end && (!("id" in call) || life.id === call.id)) life.isOwed = true;
   }
 
   #allow(error: unknown, ...codes: readonly string[]): void {

@@ -1,5 +1,5 @@
+import type { Call } from "./call.ts";
 import type { Faults, Scope } from "./explore.ts";
-import type { Call } from "./scene.ts";
 
 const id = "x";
 /** Calls by a letter. */
@@ -19,6 +19,11 @@ const calls: Readonly<Record<string, Call>> = {
 
 const callsOf = (text: string) => [...text].map((letter) => calls[letter] as Call);
 
+export type ScopeArguments = readonly [text: string, before?: string, faults?: Faults];
+
+/** A thread with an entry in a further list expires long before its entries. */
+export const expiredAndCrash: ScopeArguments = ["P|D", "CL", { days: 1, crashes: 1, ttlMs: 36 * 3_600_000 }];
+
 /** The scope of calls of processes such as `"CU|DP"`. */
 export function scopeOf(text: string, before = "", faults: Faults = {}): Scope {
   const words = Object.entries(faults).map(([kind, count]) => `${count} ${kind}`);
@@ -34,6 +39,7 @@ export const smallScopes: readonly Scope[] = [
   ...["A|P", "D|U", "D|C"].map((text) => scopeOf(text, "C", { crashes: 1 })),
   ...["C|D", "C|C"].map((text) => scopeOf(text, "", { losses: 1 })),
   ...["A|P", "D|C"].map((text) => scopeOf(text, "C", { losses: 1 })),
+  scopeOf(...expiredAndCrash),
 ];
 
 /** All pairs of processes, each with calls of one text of `programs`. */

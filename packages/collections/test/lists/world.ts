@@ -1,7 +1,8 @@
+import type { Call } from "./call.ts";
 import { DAY, withoutChance } from "./network.ts";
 import { BASES, indexOf, LISTS, threadOf } from "./notes.ts";
 import { Random } from "./random.ts";
-import { type Call, type Process, Scene } from "./scene.ts";
+import { type Process, Scene } from "./scene.ts";
 import { Violation } from "./truth.ts";
 
 const HOUR = DAY / 24;
