@@ -14,8 +14,15 @@ import { fromSource, processesFromSource } from "./vitest.source.ts";
  * runs write none.
  */
 const report = process.env.SCROLLBACK_REPORT;
-/** In the deep plan, the suite on DynamoDB and PostgreSQL is in one table with the suite on the other backends. */
-const suites = process.env.SCROLLBACK_DEEP === "1" ? ["packages/store-*/test/conformance.deep.test.ts"] : [];
+/** In the deep plan, the suite on all backends is in one table. */
+const suites =
+  process.env.SCROLLBACK_DEEP === "1"
+    ? [
+        "packages/store-*/test/conformance{,-cluster,-pglite}.deep.test.ts",
+        "examples/test/conformance-file.deep.test.ts",
+        "examples/mariadb/test/conformance.deep.test.ts",
+      ]
+    : [];
 
 const ignored = ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"];
 const project = (name: string, include: string[], exclude: string[], limits: object) => ({

@@ -18,6 +18,7 @@ import { entriesPattern, indexKeys, indexOf } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 import { type KeySource, scanPage } from "./scan.ts";
 import { entriesScript, runScript } from "./scripts.ts";
+import { sendOnce } from "./send-once.ts";
 
 /** An entry as `scripts/entries.ts` stores it. */
 type Stored = readonly [id: string, version: string, expiry: string, sort: string, value: string];
@@ -41,7 +42,7 @@ export class RedisEntries implements EntryIndex {
   }
 
   async insertEntry(put: EntryPut): Promise<boolean> {
-    const [outcome] = await this.#run("insert", put, argumentsOf(put));
+    const [outcome] = await this.#run("insert", put, argumentsOf(put), sendOnce);
     return outcome === "inserted";
   }
 
@@ -98,10 +99,13 @@ export class RedisEntries implements EntryIndex {
     verb: string,
     request: { readonly index: string; readonly signal: AbortSignal | undefined },
     values: readonly string[],
+    send: typeof sendOnce = (client, call) => call(client),
   ): Promise<string[]> {
     const { entries, values: hash } = indexKeys(this.#source.keyPrefix, request.index);
     const reply = (await this.#source.send(request, (client) =>
-      runScript(client, entriesScript, [entries, hash], [verb, `${Date.now()}`, ...values]),
+      send(client, (own) =>
+        runScript(own, entriesScript, [entries, hash], [verb, `${Date.now()}`, ...values]),
+      ),
     )) as string[];
     if (reply[0] === "incomplete")
       throw new StoreError(
