@@ -26,7 +26,7 @@ export interface ScrollbackSessionStoreOptions {
   readonly rejectBranchingSessions?: boolean | undefined;
   /**
    * The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647.
-   * Default: 2,000.
+   * Default: 2,000; 10,000 for stores that give hints of them (`StoreFactory.watch`), which are then read at once.
    */
   readonly pollIntervalMs?: number | undefined;
   /** Called with errors that a callback of `onSnapshotStateChange` throws. They do not fail the save that caused the call. */

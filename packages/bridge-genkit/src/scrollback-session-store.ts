@@ -114,8 +114,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Calls back with the snapshot, if it exists, and after each change: at once for changes by this store, and within
-   * `pollIntervalMs` for changes by other processes. A poll reads one revision, and the snapshot if the revision has
+   * Calls back with the snapshot, if it exists, and after each change: at once for changes by this store, and for
+   * changes by other processes after a hint of the stores, or within `pollIntervalMs`. A poll reads one revision, and the snapshot if the revision has
    * changed.
    *
    * @returns a function that ends the callbacks.
@@ -131,7 +131,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     const threadId = this.#snapshots.threadId(key);
     const thread = this.#stores.open(threadId);
     const watch = new SnapshotWatch<S>({
-      pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
+      pollIntervalMs: this.#options.pollIntervalMs,
+      watch: (onHint) => this.#stores.watch(threadId, onHint),
       readRevision: async () => (await thread.read({ limit: 0 })).revision,
       read: () => this.#snapshots.get(key),
       callback,

@@ -1,6 +1,10 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { type Revision, StoreError, storedCopy, unrefTimer } from "@scrollback/store-core";
 
+const POLL_INTERVAL_MS = 2_000;
+/** For stores that give hints. */
+const HINTED_POLL_INTERVAL_MS = 10_000;
+
 /** A snapshot and its revision. */
 export interface FoundSnapshot<S> {
   readonly value: SessionSnapshot<S>;
@@ -9,7 +13,9 @@ export interface FoundSnapshot<S> {
 
 /** Options of {@link SnapshotWatch}. */
 export interface SnapshotWatchOptions<S> {
-  readonly pollIntervalMs: number;
+  readonly pollIntervalMs: number | undefined;
+  /** See `StoreFactory.watch`. */
+  readonly watch: (onHint: () => void) => Disposable | undefined;
   /** The revision of the snapshot in the backend, without the snapshot. */
   readonly readRevision: () => Promise<Revision | null>;
   readonly read: () => Promise<FoundSnapshot<S> | undefined>;
@@ -19,19 +25,27 @@ export interface SnapshotWatchOptions<S> {
 }
 
 /**
- * Reports each change of a snapshot: changes by this process immediately, changes by other processes at the next poll. Several
- * changes between two polls are reported as one. Does not keep the process running.
+ * Reports each change of a snapshot: changes by this process immediately, changes by other processes at the next poll, which a hint of
+ * the stores brings forward. Several changes between two polls are reported as one. Does not keep the process running.
  */
 export class SnapshotWatch<S> implements Disposable {
   readonly #options: SnapshotWatchOptions<S>;
   readonly #timer: NodeJS.Timeout;
+  readonly #watch: Disposable | undefined;
   #told: Revision | null = null;
   #isPolling = false;
+  /** Whether there was a hint since the current poll began. */
+  #isHinted = false;
   #isClosed = false;
 
   constructor(options: SnapshotWatchOptions<S>) {
     this.#options = options;
-    this.#timer = unrefTimer(setInterval(() => void this.#poll(), options.pollIntervalMs));
+    this.#watch = options.watch(() => {
+      this.#isHinted = true;
+      void this.#poll();
+    });
+    const { pollIntervalMs = this.#watch ? HINTED_POLL_INTERVAL_MS : POLL_INTERVAL_MS } = options;
+    this.#timer = unrefTimer(setInterval(() => void this.#poll(), pollIntervalMs));
     void this.#poll();
   }
 
@@ -46,11 +60,13 @@ export class SnapshotWatch<S> implements Disposable {
   [Symbol.dispose](): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
+    this.#watch?.[Symbol.dispose]();
   }
 
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
+    this.#isHinted = false;
     const told = this.#told;
     try {
       const revision = await this.#options.readRevision();
@@ -64,6 +80,7 @@ export class SnapshotWatch<S> implements Disposable {
       else if (!StoreError.is(error)) this.#options.onError(error);
     } finally {
       this.#isPolling = false;
+      if (this.#isHinted && !this.#isClosed) void this.#poll();
     }
   }
 }

@@ -107,3 +107,26 @@ test("watching continues after an outage, and ends when the stores are closed", 
   await expect.poll(() => timers.mock.calls.length).toBeGreaterThan(0);
   timers.mockRestore();
 });
+
+test("a hint of the stores is polled at once, also one that comes during a poll", async () => {
+  const driver = new MemoryDriver();
+  const store = () => new ScrollbackSessionStore({ stores: createStores(driver), pollIntervalMs: 3_600_000 });
+  await save(store(), snapshotOf("one", { status: "pending" }));
+  const read = driver.read.bind(driver);
+  const reply = Promise.withResolvers<void>();
+  let polls = 0;
+  driver.read = async (request) => {
+    const view = await read(request);
+    if (request.limit === 0 && polls++ === 1) await reply.promise;
+    return view;
+  };
+  const reported: (string | undefined)[] = [];
+  const end = store().onSnapshotStateChange("one", ({ status }) => reported.push(status));
+  await expect.poll(() => reported).toEqual(["pending"]);
+  await store().saveSnapshot("one", (current) => (current ? { ...current, status: "failed" } : null));
+  await expect.poll(() => polls).toBe(2);
+  await store().saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
+  reply.resolve();
+  await expect.poll(() => reported.at(-1), { timeout: 5_000 }).toBe("aborted");
+  end();
+});

@@ -6,6 +6,8 @@ import { chatOf, type Head } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 
 const DEFAULT_EVERY_MS = 1_000;
+/** The default for stores that give hints. */
+const HINTED_EVERY_MS = 10_000;
 
 /** A change that {@link OwnedChats.follow} yields. */
 export type ChatChange<M> =
@@ -21,7 +23,10 @@ export type ChatChange<M> =
 
 /** The options of {@link OwnedChats.follow}. */
 export interface FollowOptions {
-  /** The interval in milliseconds at which writes of other processes are read. Default 1,000. */
+  /**
+   * The interval in milliseconds at which writes of other processes are read. Default 1,000; 10,000 for stores that give hints of them
+   * (`StoreFactory.watch`), which are then read at once.
+   */
   readonly everyMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -32,24 +37,27 @@ type Followed<M> = ChatView<M> & { readonly head: Head; readonly revision: strin
 export async function* followChat<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
-  { everyMs = DEFAULT_EVERY_MS, signal }: FollowOptions,
+  { everyMs, signal }: FollowOptions,
 ): AsyncGenerator<ChatChange<M>, void, undefined> {
   const follower = context.followers.follow(location.threadId);
   const look = (limit: number | undefined) =>
     ChatView.read<M>(context.stores, location.threadId, { limit, signal });
   try {
+    // Before the first read, so that no change comes between the two.
+    using watch = context.stores.watch(location.threadId, follower.wake);
+    const interval = everyMs ?? (watch ? HINTED_EVERY_MS : DEFAULT_EVERY_MS);
     let view = await look(undefined);
     if (!isThere(view)) return yield { type: "gone" };
     yield changeOf(context, view, 0);
     let { incarnation, writes } = view.head;
     while (!signal?.aborted) {
-      // True after a write of this process, which is then read at once.
-      const isOwn = await follower.wait(everyMs, signal);
+      // True after a write of this process, or a hint of another one's: it is then read at once.
+      const isWoken = await follower.wait(interval, signal);
       if (signal?.aborted) return;
       const { revision } = view;
-      let next = await look(isOwn ? FIRST_LOOK : 0);
+      let next = await look(isWoken ? FIRST_LOOK : 0);
       if (next.revision === revision) continue;
-      if (!isOwn && isThere(next)) next = await look(FIRST_LOOK);
+      if (!isWoken && isThere(next)) next = await look(FIRST_LOOK);
       if (!isThere(next) || next.head.incarnation !== incarnation) return yield { type: "gone" };
       const seen = writes;
       if (!(await hasRead(next, seen))) {

@@ -20,7 +20,7 @@ export class Followers {
   }
 }
 
-/** Waits for writes of this process. */
+/** Waits for writes of this process, and for hints of others. */
 export class Follower {
   readonly close: () => void;
   #isWoken = false;
@@ -35,7 +35,7 @@ export class Follower {
     this.#wakeSleeper?.();
   };
 
-  /** Waits at most `ms` milliseconds for a write since the last call. Returns whether there was one. */
+  /** Waits at most `ms` milliseconds until it is woken, also by what came since the last call. Returns whether it was. */
   async wait(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
     if (!this.#isWoken) {
       const timer = new AbortController();

@@ -276,7 +276,7 @@ export class OwnedChats<M extends Identified = Identified> {
 
   /**
    * Yields the current chat, then each change of it, until the chat is deleted or the signal is aborted. Yields writes of this
-   * process at once, and writes of other processes after a read every `everyMs`. May combine several changes.
+   * process at once, and writes of other processes after a hint of the stores, or a read every `everyMs`. May combine several changes.
    */
   follow(chatId: string, options: FollowOptions = {}): AsyncIterable<ChatChange<M>> {
     checkChat("follow", chatId, options, "follow");

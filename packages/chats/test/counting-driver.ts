@@ -10,6 +10,9 @@ export class CountingDriver extends KeptDriver {
     return run();
   });
 
+  /** Without hints, as most backends. */
+  override readonly watch = undefined;
+
   override async commit(...args: Parameters<MemoryDriver["commit"]>) {
     this.#note("commit", args[0].threadId);
     return await super.commit(...args);

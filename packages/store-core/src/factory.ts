@@ -29,6 +29,7 @@ import { StoreContext } from "./store-context.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
 import { listIndexes, storeIndexOf } from "./store-index.ts";
 import { trimmings } from "./trimming.ts";
+import { watchThread } from "./watch-thread.ts";
 
 checkNodeVersion();
 
@@ -143,6 +144,13 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
       };
       const { outcome } = await context.request(attempt, signal);
       if (outcome === "revision-conflict") throw revisionConflict();
+    },
+    watch(threadId, onHint) {
+      context.assertOpen();
+      checkThreadId("watch", "threadId", threadId);
+      const problem = isFunction(onHint);
+      if (problem) invalid(`watch: onHint ${problem}`);
+      return watchThread(driver, threadId, onHint);
     },
     async copyThread(from, to, options = {}) {
       context.assertOpen();

@@ -22,6 +22,7 @@ import {
 import type { EntryIndex } from "./entry-index.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { MemoryIndex } from "./memory-index.ts";
+import { MemoryWatches } from "./memory-watches.ts";
 import { kindOfRecord } from "./record.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import {
@@ -85,6 +86,8 @@ const capabilities: DriverCapabilities = Object.freeze({
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly index: EntryIndex;
+  readonly #watches = new MemoryWatches();
+  readonly watch: Driver["watch"] = this.#watches.watch;
   readonly #threads = new Map<string, Thread>();
   /** In the order of their deletion. */
   readonly #deleted = new Map<string, Deleted>();
@@ -113,7 +116,9 @@ export class MemoryDriver implements Driver {
       return { outcome: "revision-conflict", revision };
     }
     const thread = found ?? this.#create(request.threadId, request.newIncarnation, request.createdAt);
-    return { outcome: "committed", revision: apply(thread, request, this.#clock.wall()) };
+    const committed = apply(thread, request, this.#clock.wall());
+    this.#watches.hint(request.threadId);
+    return { outcome: "committed", revision: committed };
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
@@ -154,6 +159,7 @@ export class MemoryDriver implements Driver {
     this.#threads.delete(threadId);
     this.#deleted.delete(threadId);
     this.#deleted.set(threadId, deleted);
+    this.#watches.hint(threadId);
     return { outcome: "deleted" };
   }
 
@@ -183,6 +189,7 @@ export class MemoryDriver implements Driver {
   async close(): Promise<void> {
     this.#threads.clear();
     this.#deleted.clear();
+    this.#watches.close();
   }
 
   classifyError(): undefined {

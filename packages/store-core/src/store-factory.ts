@@ -135,6 +135,21 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    */
   deleteThread(threadId: string, options?: DeleteThreadOptions): Promise<void>;
   /**
+   * Calls `onHint` soon after a thread changed, by any process, until the watch is disposed or the factory is closed. Does not wait for
+   * the backend, and does not keep the process running.
+   *
+   * A hint says that a read may be worth while, and nothing else. It may come late, several times, or without a change; a
+   * change may have none. So also read at an interval, such as 10 seconds. A change after this call is not lost to who reads at each hint
+   * and at the interval.
+   *
+   * @param onHint is never called within a call of the stores. It must not throw.
+   * @returns undefined if the backend has no hints: then read more often. The memory store has them, and `createPostgresStores` with `listen`.
+   * @example
+   * using watch = stores.watch("chat-1", () => void show());
+   * const timer = setInterval(show, watch ? 10_000 : 1_000);
+   */
+  watch(threadId: string, onHint: () => void): Disposable | undefined;
+  /**
    * Copies a thread: its messages and their times, the thread's times and the metadata. Uses one atomic commit if all
    * fits into one, otherwise several. Repeating a failed call resumes the copy without duplicates; repeating a completed
    * call does nothing. Concurrent identical calls produce one copy, and each succeeds. `maxMessages` is the target's, and

@@ -32,6 +32,8 @@ CREATE TABLE "scrollback".threads (
   startless bigint NOT NULL,
   newest_compaction bigint NOT NULL,
   metadata text,
+  -- Until then a change of the thread sends a notification; see watch_v1.
+  watched_until timestamptz,
   PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 70);
 

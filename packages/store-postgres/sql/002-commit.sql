@@ -56,7 +56,7 @@ DECLARE
   v_kind text;
 BEGIN
   LOOP
-    SELECT life, number, tag, updated_at, expires_at, first, next, pinned, compaction, userless, startless, newest_compaction INTO v_last
+    SELECT life, number, tag, updated_at, expires_at, first, next, pinned, compaction, userless, startless, newest_compaction, watched_until INTO v_last
     FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
     v_is_there := FOUND;
     v_now := clock_timestamp();
@@ -224,6 +224,9 @@ BEGIN
   IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', to_timestamp(p_updated / 1000.0)) THEN
     DELETE FROM "scrollback".operations
     WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
+  END IF;
+  IF v_last.watched_until > v_now THEN
+    PERFORM pg_notify('scrollback', "scrollback".hint_v1(v_last.life));
   END IF;
   RETURN 'committed ' || v_life || '.' || v_number || '-' || v_tag;
 END

@@ -54,7 +54,7 @@ DECLARE
   v_revision text;
   t record;
 BEGIN
-  SELECT life, number, tag, expires_at INTO t FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
+  SELECT life, number, tag, expires_at, watched_until INTO t FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
   v_is_there := FOUND;
   v_now := clock_timestamp();
   IF EXISTS (SELECT FROM "scrollback".deletions
@@ -70,6 +70,9 @@ BEGIN
     DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = t.life;
     DELETE FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id;
     INSERT INTO "scrollback".deletions VALUES (v_tenant, v_thread, v_operation, t.life, v_now);
+    IF t.watched_until > v_now THEN
+      PERFORM pg_notify('scrollback', "scrollback".hint_v1(t.life));
+    END IF;
   ELSE
     INSERT INTO "scrollback".deletions VALUES (v_tenant, v_thread, v_operation, NULL, v_now);
   END IF;

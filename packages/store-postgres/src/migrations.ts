@@ -15,6 +15,7 @@ const names = [
   "003-threads.sql",
   "004-entries.sql",
   "005-conversation.sql",
+  "006-watch.sql",
 ];
 
 /** Quotes an SQL text, whether or not the connection's settings make a backslash an escape. */

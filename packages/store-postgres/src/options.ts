@@ -19,6 +19,7 @@ import { DEFAULT_SCHEMA } from "./text.ts";
 export interface PgliteClient {
   query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<{ rows: unknown[] }>;
   exec(text: string): Promise<unknown>;
+  listen?(channel: string, callback: (payload: string) => void): Promise<() => Promise<void>>;
 }
 
 /** A pool or a connection of `pg` or of a package with the same API, such as `@neondatabase/serverless`; or a PGlite. */
@@ -65,11 +66,19 @@ export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   client?: PostgresClient;
   /** The schema of the tables and functions, which nothing else should be in. Default `"scrollback"`. */
   schema?: string;
+  /**
+   * Gives hints of the changes of other processes (`StoreFactory.watch`) by `LISTEN` and `NOTIFY`, on one connection beside the pool, which
+   * is open while something is watched. `true`: with the same URL, or the options of the given `Pool`. A URL as in `url`: for stores whose
+   * own connections lead to a pooler in transaction mode, past which this one must lead: there `LISTEN` has no effect and no error. Default `false`.
+   */
+  listen?: boolean | string;
 }
 
 /** The client and the schema of the tables. */
 export interface PostgresSchema extends UsedClient<PostgresClient> {
   readonly schema: string;
+  /** See {@link PostgresStoreOptions.listen}. */
+  readonly listen?: true | string;
 }
 
 const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] or postgresql://…";
@@ -100,13 +109,19 @@ const isClient: Check = (value) => {
     : undefined;
 };
 
+const isPostgresUrl = isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, searchParams }) => {
+  if (hostname !== "" || searchParams.has("host")) return true;
+  return `must name a host; it must read ${URL_FORM}`;
+});
+
 const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
-  url: isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, searchParams }) => {
-    if (hostname !== "" || searchParams.has("host")) return true;
-    return `must name a host; it must read ${URL_FORM}`;
-  }),
+  url: isPostgresUrl,
   client: isClient,
   schema: isName,
+  listen: (value) => {
+    const problem = typeof value === "boolean" ? undefined : isPostgresUrl(value);
+    return problem && `must be true, false, or a URL that ${problem.replace(/^must /, "")}`;
+  },
   ...storeOptionChecks,
 };
 
@@ -116,25 +131,43 @@ export function parseOptions<M>(options: PostgresStoreOptions<M>): {
   storeOptions: StoreOptions<M>;
 } {
   checkFactoryOptions("createPostgresStores", options, optionChecks);
-  const { url, client, schema = DEFAULT_SCHEMA, ...storeOptions } = options ?? {};
+  const { url, client, schema = DEFAULT_SCHEMA, listen = false, ...storeOptions } = options ?? {};
   const used = clientFrom<PostgresClient>("createPostgresStores", { url, client }, openPool);
-  return { used: { ...used, schema }, storeOptions };
+  const problem = listenProblem(used.client, listen);
+  if (problem) invalid(`createPostgresStores: listen ${problem}`);
+  return { used: { ...used, schema, ...(listen !== false && { listen }) }, storeOptions };
+}
+
+function listenProblem(client: PostgresClient, listen: boolean | string): string | undefined {
+  if (listen === false) return undefined;
+  if (isPglite(client)) {
+    if (!client.listen || "rollback" in client) return "must be left out: client is a transaction";
+    return listen === true ? undefined : "must be true: client is a PGlite";
+  }
+  if (typeof listen === "string") checkUrl("listen", listen);
+  return isPool(client) || typeof listen === "string"
+    ? undefined
+    : "must be a URL: client is one connection, and listening needs another one";
 }
 
 /** Returns a pool for a URL. It does not connect yet. */
 function openPool(url: string): Pool {
+  checkUrl("url", url);
+  return new Pool({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+}
+
+function checkUrl(option: string, url: string): void {
   try {
     // A client reads the URL when it is made, a pool only with its first connection.
     new Client(url);
   } catch {
     // The error may show the URL.
     invalid(
-      `createPostgresStores: url is rejected by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
+      `createPostgresStores: ${option} is rejected by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
     );
   }
-  return new Pool({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-  });
 }

@@ -7,6 +7,7 @@ import {
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClassification,
+  emitWarning,
   hostAndPort,
   type ListRequest,
   MAX_VALUE_BYTES,
@@ -19,11 +20,13 @@ import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";
 import { Functions } from "./functions.ts";
 import { listArguments, listingOf } from "./list.ts";
+import { listenersOf } from "./listener.ts";
 import { migrate, setupScript } from "./migrations.ts";
 import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
 import { readArguments, viewOf } from "./read.ts";
 import { type Session, sessionOf } from "./sessions.ts";
 import { toText } from "./text.ts";
+import { Watches } from "./watches.ts";
 
 /**
  * The driver for PostgreSQL. A thread is a row and rows of its messages; each verb calls one function of the schema, in one request. The files
@@ -35,11 +38,13 @@ export class PostgresDriver implements Driver {
   readonly index: PostgresEntries;
   /** A connection that was handed in may be in its owner's transaction, which an error ends. */
   readonly sendsOnce: boolean;
+  readonly watch: Driver["watch"];
   readonly #session: Session;
   readonly #functions: Functions;
   readonly #schema: string;
   readonly #kind: ClientKind;
   readonly #server: string | undefined;
+  readonly #watches: Watches | undefined;
 
   constructor(used: PostgresSchema) {
     const { client, schema } = used;
@@ -49,6 +54,10 @@ export class PostgresDriver implements Driver {
     this.#functions = new Functions(this.#session, schema);
     this.sendsOnce = this.#kind === "connection" || this.#kind === "embedded";
     this.index = new PostgresEntries(this.#functions);
+    const open = listenersOf(used);
+    const watches = open && new Watches({ open, schema, onError: this.#warn });
+    this.#watches = watches;
+    this.watch = watches && ((threadId, onHint) => watches.watch(threadId, onHint));
     const { host = "", port = 0, database } = locationOf(client);
     this.#server = host === "" ? undefined : hostAndPort(host, port);
     this.target = {
@@ -98,11 +107,22 @@ export class PostgresDriver implements Driver {
     return setupScript(this.#schema);
   }
 
-  close(): Promise<void> {
-    return this.#session.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#watches?.close(), this.#session.close()]);
   }
 
   classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#server, this.#kind);
   }
+
+  #hasWarned = false;
+
+  /** Warns of the first failure of the connection that listens, whose hints nobody would miss. */
+  readonly #warn = (error: unknown): void => {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    // The connection may have another server and login than the rest.
+    const message = classifyError(error, undefined, "pool")?.message ?? "postgres: see the server's log";
+    emitWarning(`listen: hints come late until a connection is open again: ${message}`);
+  };
 }

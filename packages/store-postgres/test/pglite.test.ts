@@ -1,4 +1,5 @@
 import { PGlite } from "@electric-sql/pglite";
+import { Client } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
@@ -39,4 +40,49 @@ test("what is written in a transaction of a PGlite is undone with it", async () 
   });
   await expect(undone).rejects.toThrow("gives up");
   expect(await outside.open("b").listMessages()).toEqual([]);
+});
+
+test("listen: a watched thread is hinted at commits and deletions of other stores, not at rolled back ones", async () => {
+  await using stores = createPostgresStores({ client, listen: true });
+  await stores.setup();
+  const other = createPostgresStores({ client });
+  await other.open("w").addMessages(users(1));
+  let hints = 0;
+  using watch = stores.watch("w", () => hints++);
+  expect(watch).toBeDefined();
+  await expect.poll(() => hints).toBe(1);
+  await other.open("v").addMessages(users(1));
+  const undone = client.transaction(async (transaction) => {
+    await createPostgresStores({ client: transaction }).open("w").addMessages(users(1));
+    throw new Error("undone");
+  });
+  await expect(undone).rejects.toThrow("undone");
+  await other.open("w").addMessages(users(1));
+  await expect.poll(() => hints).toBe(2);
+  await other.deleteThread("w");
+  await expect.poll(() => hints).toBe(3);
+});
+
+test("listen needs a connection of its own, and is off without it", async () => {
+  await using stores = createPostgresStores({ client });
+  expect(stores.watch("w", () => {})).toBeUndefined();
+  const url = "postgres://app:hunter2@localhost/app";
+  expect(() => createPostgresStores({ client, listen: url })).toThrow(
+    "listen must be true: client is a PGlite",
+  );
+  await client.transaction(async (transaction) => {
+    expect(() => createPostgresStores({ client: transaction, listen: true })).toThrow(
+      "listen must be left out",
+    );
+  });
+  expect(() => createPostgresStores({ client: new Client(url), listen: true })).toThrow(
+    "listen must be a URL",
+  );
+  for (const listen of [7, "mysql://app:hunter2@localhost", `${url}?sslrootcert=/no/such/hunter.pem`]) {
+    const error = await rejection(
+      Promise.resolve().then(() => createPostgresStores({ url, listen: listen as string })),
+    );
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("listen") });
+    expect(error.message).not.toContain("hunter");
+  }
 });
