@@ -145,7 +145,7 @@ test("a server that refuses each watch is asked with growing pauses", async () =
   count("a");
   await sleep(400);
   expect(errors.length).toBeGreaterThan(1);
-  expect(server.open).toBeLessThan(60);
+  expect(server.open).toBeLessThan(20);
 });
 
 test("nothing is open after close, also during the opening", async () => {
