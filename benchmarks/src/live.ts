@@ -61,5 +61,9 @@ console.log({
   server: server?.version,
   load: loadavg()[0],
   follow: { median: median(follow), p99: percentile(follow, 99) },
-  append: { unwatched: median(unwatched), watched: median(watched), ratio: median(watched) / median(unwatched) },
+  append: {
+    unwatched: median(unwatched),
+    watched: median(watched),
+    ratio: median(watched) / median(unwatched),
+  },
 });
