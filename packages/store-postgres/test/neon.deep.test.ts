@@ -30,7 +30,7 @@ async function setUp() {
     client: pool as unknown as PostgresClient,
     schema: schema.schema,
   });
-  return { proxy, pool, stores };
+  return { proxy, pool, stores, schema: schema.schema };
 }
 
 test("stores on a Pool of @neondatabase/serverless write and read through a WebSocket", async () => {
@@ -54,4 +54,23 @@ test("a lost WebSocket loses no write and doubles none", async () => {
     await writing;
   }
   expect(await store.listMessages()).toHaveLength(6);
+});
+
+test("listen: true opens a WebSocket of its own, and another one after its loss", async () => {
+  const { stores: other, pool, schema, proxy } = await setUp();
+  await using stores = createPostgresStores({
+    client: pool as unknown as PostgresClient,
+    schema,
+    listen: true,
+  });
+  await other.open("a").addMessages(users(1));
+  let hints = 0;
+  using _watch = stores.watch("a", () => hints++);
+  await expect.poll(() => hints).toBe(1);
+  await other.open("a").addMessages(users(1));
+  await expect.poll(() => hints).toBe(2);
+  proxy.cut();
+  await expect.poll(() => hints, { timeout: 10_000 }).toBe(4);
+  await other.open("a").addMessages(users(1));
+  await expect.poll(() => hints).toBe(5);
 });

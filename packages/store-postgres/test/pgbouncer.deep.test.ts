@@ -29,4 +29,18 @@ describe.each([0, 100])("behind PgBouncer in transaction mode, with max_prepared
       await stores.close();
     }
   });
+
+  test("a URL in listen leads past it", async () => {
+    const { url, direct } = await pooler;
+    const schema = newSchemaName();
+    await using stores = createPostgresStores({ url, schema, listen: direct });
+    await stores.setup();
+    const store = stores.open("a");
+    await store.addMessages([user("1")]);
+    let hints = 0;
+    using _watch = stores.watch("a", () => hints++);
+    await expect.poll(() => hints).toBe(1);
+    await store.addMessages([user("2")]);
+    await expect.poll(() => hints).toBe(2);
+  });
 });

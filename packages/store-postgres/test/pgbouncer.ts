@@ -1,7 +1,9 @@
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 
-/** A PgBouncer in transaction mode with its server, reported under the name of the pooler. */
-export async function startPooled(...settings: string[]): Promise<RunningServer> {
+/** A PgBouncer in transaction mode with its server, reported under the name of the pooler. `direct` is the server's URL. */
+export async function startPooled(
+  ...settings: string[]
+): Promise<RunningServer & { readonly direct: string }> {
   const server = await startServer("postgres");
   // Containers connect to each other by their addresses on the container engine's network.
   const address = (await server.exec(["hostname", "-i"])).trim().split(" ")[0];
@@ -11,5 +13,5 @@ export async function startPooled(...settings: string[]): Promise<RunningServer>
     await pooler.stop();
     await server.stop();
   };
-  return { ...pooler, stop, [Symbol.asyncDispose]: stop };
+  return { ...pooler, direct: server.url, stop, [Symbol.asyncDispose]: stop };
 }
