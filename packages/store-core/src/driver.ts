@@ -284,13 +284,13 @@ export interface Driver {
    */
   list(request: ListRequest): Promise<ThreadListing>;
   /**
-   * Calls `onHint` soon after a commit to the thread, and after its deletion, by any process. A hint tells no more than that a read may be
-   * worth while: it may come late, twice, without a change, or not at all, so callers also poll. `onHint` returns at once and never
+   * Calls `onHint` soon after a commit to the thread, and after its deletion, by any process. A hint has no data: it
+   * may come late, twice, without a change, or not at all, so callers also poll. `onHint` returns at once and never
    * throws. The caller disposes the watch; `close` ends it too. Sends nothing before it returns, and reports no errors. Absent if the
    * backend, or the configuration of the driver, has no hints.
    *
-   * A driver whose connection may be lost also calls `onHint` when it begins to receive what other processes write, and when that ended:
-   * so a caller that reads at each hint has missed nothing for longer than the connection was lost.
+   * A driver whose connection may be lost also calls `onHint` when the connection begins to bring hints of the thread, and when it is lost:
+   * changes before that may have had no hint.
    */
   readonly watch?: ((threadId: string, onHint: () => void) => Disposable) | undefined;
   /** The index, in the same namespace. Absent if the backend has none: then layers that keep lists cannot use the driver. */

@@ -138,9 +138,8 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * Calls `onHint` soon after a thread changed, by any process, until the watch is disposed or the factory is closed. Does not wait for
    * the backend, and does not keep the process running.
    *
-   * A hint says that a read may be worth while, and nothing else. It may come late, several times, or without a change; a
-   * change may have none. So also read at an interval, such as 10 seconds. A change after this call is not lost to who reads at each hint
-   * and at the interval.
+   * A hint means that the thread may have changed, and has no data. It may come late, several times, or without a change, and a
+   * change may have no hint. So also read at an interval, such as every 10 seconds.
    *
    * @param onHint is never called within a call of the stores. It must not throw.
    * @returns undefined if the backend has no hints: then read more often. The memory store has them, and `createPostgresStores` with `listen`.

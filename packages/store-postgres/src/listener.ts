@@ -78,7 +78,7 @@ class PgListener implements Listener {
 class PgliteListener implements Listener {
   readonly #client: PgliteClient;
   readonly #events: ListenerEvents;
-  #stop: (() => Promise<void>) | undefined;
+  #stop: Promise<(() => Promise<void>) | undefined> | undefined;
 
   constructor(client: PgliteClient, events: ListenerEvents) {
     this.#client = client;
@@ -86,7 +86,9 @@ class PgliteListener implements Listener {
   }
 
   async open(): Promise<void> {
-    this.#stop = await this.#client.listen?.(CHANNEL, this.#events.onNotification);
+    const listening = this.#client.listen?.(CHANNEL, this.#events.onNotification);
+    this.#stop = listening;
+    await listening;
   }
 
   async query(text: string, values: readonly unknown[]): Promise<Rows> {
@@ -94,6 +96,7 @@ class PgliteListener implements Listener {
   }
 
   async close(): Promise<void> {
-    await this.#stop?.();
+    // A transaction on the PGlite may hold up both.
+    await disconnectInTime(async () => (await this.#stop)?.());
   }
 }

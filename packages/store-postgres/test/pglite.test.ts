@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
@@ -85,4 +85,24 @@ test("listen needs a connection of its own, and is off without it", async () => 
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("listen") });
     expect(error.message).not.toContain("hunter");
   }
+});
+
+test("close does not wait for a transaction on the PGlite, and leaves no listener", async () => {
+  const held = await PGlite.create();
+  onTestFinished(() => held.close());
+  const stores = createPostgresStores({ client: held, listen: true });
+  await stores.setup();
+  const end = Promise.withResolvers<void>();
+  const began = Promise.withResolvers<void>();
+  const transaction = held.transaction(async () => {
+    began.resolve();
+    await end.promise;
+  });
+  await began.promise;
+  stores.watch("a", () => {});
+  await stores.close();
+  end.resolve();
+  await transaction;
+  const channels = () => held.query<{ channel: string }>("SELECT pg_listening_channels() AS channel");
+  await expect.poll(async () => (await channels()).rows).toEqual([]);
 });
