@@ -93,6 +93,7 @@ test("close does not wait for a transaction on the PGlite, and leaves no listene
   const stores = createPostgresStores({ client: held, listen: true });
   await stores.setup();
   const end = Promise.withResolvers<void>();
+  onTestFinished(() => end.resolve());
   const began = Promise.withResolvers<void>();
   const transaction = held.transaction(async () => {
     began.resolve();
