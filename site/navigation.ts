@@ -146,6 +146,8 @@ export const navigation: readonly Group[] = [
       ["13 Test plans", "decisions/0013-tests-run-from-the-sources-in-three-plans"],
       ["14 Freed rows", "decisions/0014-a-freed-row-keeps-no-promise"],
       ["15 Entries of lists", "decisions/0015-a-head-names-its-entries"],
+      ["16 PostgreSQL in tables", "decisions/0016-postgresql-in-tables-and-functions"],
+      ["17 Watches", "decisions/0017-a-watch-is-a-hint"],
     ],
   },
   {
