@@ -19,7 +19,6 @@ test.each([
   async (_, connect) => {
     const open = await sharedServer("redis");
     const { proxy, url } = await throughProxy(open);
-    // With the options that ioredis has by default: it sends again what was not replied to.
     const client = connect(url);
     client.on("error", () => undefined);
     onTestFinished(() => client.disconnect());
