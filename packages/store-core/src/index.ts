@@ -110,7 +110,7 @@ export { modelHistory } from "./model-history.ts";
 export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
-export { formatMetadataRecord, formatRecord, isRecordTime, kindOfRecord } from "./record.ts";
+export { formatMetadataRecord, formatRecord, isRecordTime, kindOfRecord, timeOfRecord } from "./record.ts";
 export type { RecordKind, RecordLocation, RecordWrite } from "./record-location.ts";
 export { decodeHead, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";

@@ -17,6 +17,8 @@ CREATE TABLE "scrollback".threads (
   -- The number of commits, and random characters of the newest one: a rollback gives back the number, but not these.
   number bigint NOT NULL,
   tag text COLLATE "C" NOT NULL,
+  -- Until then a request to a deleted thread of this id may come again.
+  preceded_until timestamptz,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   expires_at timestamptz,

@@ -13,6 +13,7 @@
 -- p_drop       the number of messages to drop from the end; -1 for all
 -- p_records    the records to append, with U+001E between two; NULL for none
 -- p_kinds      one letter per record
+-- p_times      the times of the records, in milliseconds since 1970, with commas between them; NULL if each is p_updated
 -- p_metadata   the record of the metadata; '' to remove it; NULL to keep it
 -- p_max        the number of messages to trim the thread to; NULL for no trimming
 -- p_exact      whether exactly so many stay; otherwise trimming by turns
@@ -24,7 +25,7 @@
 -- first one with this operation id, or of the thread; '' if it does not exist.
 CREATE FUNCTION "scrollback".commit_v1(
   p_id text, p_operation text, p_digest text, p_life text, p_expected text,
-  p_drop bigint, p_records text, p_kinds text, p_metadata text,
+  p_drop bigint, p_records text, p_kinds text, p_times text, p_metadata text,
   p_max bigint, p_exact boolean, p_ttl bigint, p_created bigint, p_updated bigint
 ) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -33,22 +34,24 @@ DECLARE
   v_thread CONSTANT bytea := sha256(convert_to(p_id, 'UTF8'));
   v_operation CONSTANT bytea := sha256(convert_to(p_operation, 'UTF8'));
   v_tag CONSTANT text := left(p_life, 8);
+  v_updated CONSTANT timestamptz := to_timestamp(p_updated::float8 / 1000);
   v_last record;
   v_known record;
   v_now timestamptz;
   v_is_there boolean;
   v_is_alive boolean;
+  v_looks boolean := false;
   v_revision text;
-  v_life text;
-  v_number bigint;
-  v_first bigint;
-  v_next bigint;
+  v_life text := p_life;
+  v_number bigint := 1;
+  v_first bigint := 1;
+  v_next bigint := 1;
   v_kept bigint;
   v_pinned bigint;
   v_compaction bigint;
-  v_userless bigint;
-  v_startless bigint;
-  v_newest bigint;
+  v_userless bigint := 1;
+  v_startless bigint := 1;
+  v_newest bigint := 0;
   v_cut bigint;
   v_from bigint;
   v_follows boolean;
@@ -56,39 +59,55 @@ DECLARE
   v_kind text;
 BEGIN
   LOOP
-    SELECT life, number, tag, updated_at, expires_at, first, next, pinned, compaction, userless, startless, newest_compaction, watched_until INTO v_last
+    SELECT life, number, tag, preceded_until, updated_at, expires_at, first, next, pinned, compaction, userless, startless,
+      newest_compaction, watched_until INTO v_last
     FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
     v_is_there := FOUND;
     v_now := clock_timestamp();
-    v_is_alive := v_is_there AND (v_last.expires_at IS NULL OR v_last.expires_at > v_now);
+    v_is_alive := v_is_there AND v_last.number > 0 AND (v_last.expires_at IS NULL OR v_last.expires_at > v_now);
     v_revision := CASE WHEN v_is_alive THEN v_last.life || '.' || v_last.number || '-' || v_last.tag ELSE '' END;
 
-    SELECT life, number, tag, digest INTO v_known FROM "scrollback".operations
-    WHERE tenant = v_tenant AND operation = v_operation AND life = ANY (ARRAY(
-      SELECT CASE WHEN v_is_alive THEN v_last.life END
-      UNION ALL
-      SELECT life FROM "scrollback".deletions WHERE tenant = v_tenant AND thread = v_thread AND at > v_now - interval '10 s'
-    )) LIMIT 1;
-    IF FOUND THEN
-      RETURN CASE WHEN v_known.digest = p_digest THEN 'repeated ' || v_known.life || '.' || v_known.number || '-' || v_known.tag
-        ELSE 'operation-conflict ' || v_revision END;
+    -- In most commits the insert below is what looks the operation up.
+    IF v_looks OR NOT v_is_alive OR v_last.preceded_until > v_now OR p_expected <> v_revision THEN
+      SELECT life, number, tag, digest INTO v_known FROM "scrollback".operations
+      WHERE tenant = v_tenant AND operation = v_operation AND life = ANY (ARRAY(
+        SELECT CASE WHEN v_is_alive THEN v_last.life END
+        UNION ALL
+        SELECT life FROM "scrollback".deletions
+        WHERE tenant = v_tenant AND thread = v_thread AND at > v_now - interval '10 s'
+      )) LIMIT 1;
+      IF FOUND THEN
+        DELETE FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id AND number = 0;
+        RETURN CASE WHEN v_known.digest = p_digest THEN 'repeated ' || v_known.life || '.' || v_known.number || '-' || v_known.tag
+          ELSE 'operation-conflict ' || v_revision END;
+      END IF;
+      IF p_expected <> v_revision THEN
+        RETURN 'revision-conflict ' || v_revision;
+      END IF;
     END IF;
-    IF p_expected <> v_revision THEN
-      RETURN 'revision-conflict ' || v_revision;
-    END IF;
-    EXIT WHEN v_is_there;
 
-    INSERT INTO "scrollback".threads
-      (tenant, id, life, number, tag, created_at, updated_at, first, next, userless, startless, newest_compaction)
-    VALUES (v_tenant, p_id, p_life, 0, '', to_timestamp(p_created / 1000.0), to_timestamp(p_updated / 1000.0), 1, 1, 1, 1, 0)
-    ON CONFLICT DO NOTHING;
-    -- If it does nothing, another transaction has just inserted the row.
-    EXIT WHEN FOUND;
+    IF v_is_there THEN
+      IF v_is_alive THEN
+        v_life := v_last.life;
+        v_number := v_last.number + 1;
+      ELSE
+        DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_last.life;
+        DELETE FROM "scrollback".operations WHERE tenant = v_tenant AND life = v_last.life;
+      END IF;
+      INSERT INTO "scrollback".operations (tenant, life, operation, number, tag, digest, at)
+      VALUES (v_tenant, v_life, v_operation, v_number, v_tag, p_digest, v_now) ON CONFLICT DO NOTHING;
+      EXIT WHEN FOUND;
+      v_looks := true;
+    ELSE
+      -- What came before the row, or an instant before that of another transaction, is looked up again.
+      INSERT INTO "scrollback".threads
+        (tenant, id, life, number, tag, created_at, updated_at, first, next, userless, startless, newest_compaction)
+      VALUES (v_tenant, p_id, p_life, 0, '', to_timestamp(p_created::float8 / 1000), v_updated, 1, 1, 1, 1, 0)
+      ON CONFLICT DO NOTHING;
+    END IF;
   END LOOP;
 
   IF v_is_alive THEN
-    v_life := v_last.life;
-    v_number := v_last.number + 1;
     v_first := v_last.first;
     v_next := v_last.next;
     v_pinned := v_last.pinned;
@@ -96,18 +115,6 @@ BEGIN
     v_userless := v_last.userless;
     v_startless := v_last.startless;
     v_newest := v_last.newest_compaction;
-  ELSE
-    IF v_is_there THEN
-      DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_last.life;
-      DELETE FROM "scrollback".operations WHERE tenant = v_tenant AND life = v_last.life;
-    END IF;
-    v_life := p_life;
-    v_number := 1;
-    v_first := 1;
-    v_next := 1;
-    v_userless := 1;
-    v_startless := 1;
-    v_newest := 0;
   END IF;
 
   -- Drop.
@@ -138,10 +145,10 @@ BEGIN
   IF v_next > v_kept THEN
     INSERT INTO "scrollback".messages (tenant, life, sequence, created_at, role, record)
     SELECT v_tenant, v_life, v_kept + place - 1,
-      to_timestamp(coalesce(substring(record from '^1.([0-9]{13})')::bigint, p_updated) / 1000.0),
-      CASE substr(record, 2, 1) WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
+      coalesce(to_timestamp(time::float8 / 1000), v_updated),
+      CASE substr(p_kinds, place::int, 1) WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
       record
-    FROM unnest(string_to_array(p_records, chr(30))) WITH ORDINALITY AS appended (record, place);
+    FROM unnest(string_to_array(p_records, chr(30)), string_to_array(p_times, ',')) WITH ORDINALITY AS appended (record, time, place);
   END IF;
 
   -- The newest compaction item: an appended one, or the known one, or an older one if that was dropped.
@@ -201,19 +208,18 @@ BEGIN
     END IF;
   END IF;
 
-  -- One statement takes less time than three.
-  WITH trimmed AS (
+  IF v_from < v_first THEN
     -- From the first message that there was: a search from 0 would pass over the index entries of all deleted ones.
     DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence >= v_from AND sequence < v_first
-      AND sequence IS DISTINCT FROM v_pinned AND sequence IS DISTINCT FROM v_compaction
-  ), remembered AS (
-    INSERT INTO "scrollback".operations (tenant, life, operation, number, tag, digest, at)
-    VALUES (v_tenant, v_life, v_operation, v_number, v_tag, p_digest, v_now)
-  )
+      AND sequence IS DISTINCT FROM v_pinned AND sequence IS DISTINCT FROM v_compaction;
+  END IF;
   UPDATE "scrollback".threads SET
     life = v_life, number = v_number, tag = v_tag,
-    created_at = CASE WHEN v_is_alive THEN created_at ELSE to_timestamp(p_created / 1000.0) END,
-    updated_at = to_timestamp(p_updated / 1000.0),
+    preceded_until = CASE WHEN v_is_alive THEN preceded_until ELSE (
+      SELECT max(at) + interval '10 s' FROM "scrollback".deletions WHERE tenant = v_tenant AND thread = v_thread
+    ) END,
+    created_at = CASE WHEN v_is_alive THEN created_at ELSE to_timestamp(p_created::float8 / 1000) END,
+    updated_at = v_updated,
     expires_at = CASE WHEN p_ttl IS NOT NULL
       THEN to_timestamp(least(round(extract(epoch FROM v_now) * 1000) + p_ttl, 9007199254740991) / 1000.0) END,
     first = v_first, next = v_next, pinned = v_pinned, compaction = v_compaction,
@@ -221,7 +227,7 @@ BEGIN
     metadata = CASE WHEN p_metadata IS NOT NULL THEN nullif(p_metadata, '') WHEN v_is_alive THEN metadata END
   WHERE tenant = v_tenant AND id = p_id;
   -- A busy thread has many rows of the last 10 seconds, so they are not searched at each 16th commit of it.
-  IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', to_timestamp(p_updated / 1000.0)) THEN
+  IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', v_updated) THEN
     DELETE FROM "scrollback".operations
     WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
   END IF;

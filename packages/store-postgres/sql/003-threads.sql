@@ -17,7 +17,7 @@ DECLARE
   t record;
 BEGIN
   SELECT life, concat_ws(' ', life || '.' || number || '-' || tag, first, next, coalesce(pinned, 0), coalesce(compaction, 0),
-      newest_compaction, round(extract(epoch FROM created_at) * 1000)::bigint, round(extract(epoch FROM updated_at) * 1000)::bigint,
+      newest_compaction, round(date_part('epoch', created_at) * 1000)::bigint, round(date_part('epoch', updated_at) * 1000)::bigint,
       coalesce(round(extract(epoch FROM expires_at) * 1000)::bigint, 0)) AS head,
     CASE WHEN p_metadata THEN metadata END AS metadata
   INTO t FROM "scrollback".threads
@@ -25,9 +25,13 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  RETURN QUERY VALUES (0::bigint, t.head);
+  sequence := 0;
+  record := t.head;
+  RETURN NEXT;
   IF t.metadata IS NOT NULL THEN
-    RETURN QUERY VALUES (-1::bigint, t.metadata);
+    sequence := -1;
+    record := t.metadata;
+    RETURN NEXT;
   END IF;
   IF p_after IS NOT NULL THEN
     RETURN QUERY SELECT m.sequence, m.record FROM "scrollback".messages m

@@ -1,4 +1,10 @@
-import { type CommitOutcome, type CommitRequest, kindOfRecord, StoreError } from "@scrollback/store-core";
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  kindOfRecord,
+  StoreError,
+  timeOfRecord,
+} from "@scrollback/store-core";
 import { SEPARATOR, toBigint, toText } from "./text.ts";
 
 /** The arguments of `commit_v1`. */
@@ -13,6 +19,7 @@ export function commitArguments(request: CommitRequest): unknown[] {
     drop === "all" ? -1 : drop,
     append.length === 0 ? null : append.map(toText).join(SEPARATOR),
     append.map(kindOfRecord).join(""),
+    timesArgument(request),
     metadata === undefined ? null : toText(metadata ?? ""),
     maxMessages === undefined ? null : toBigint(maxMessages),
     request.trimming === "exact",
@@ -20,6 +27,15 @@ export function commitArguments(request: CommitRequest): unknown[] {
     request.createdAt,
     request.updatedAt,
   ];
+}
+
+/** The times of the records as `commit_v1` takes them. A record of another layout has the commit's time. */
+function timesArgument({ append, updatedAt }: CommitRequest): string | null {
+  const times = append.map((record) => {
+    const time = timeOfRecord(record);
+    return Number.isInteger(time) ? time : updatedAt;
+  });
+  return times.every((time) => time === updatedAt) ? null : times.join();
 }
 
 /** The expected revision as the functions take it. */

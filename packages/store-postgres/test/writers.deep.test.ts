@@ -1,6 +1,8 @@
 import { sharedServer } from "@scrollback/conformance/servers";
 import { createStores, type StoreFactory, type StoreOptions } from "@scrollback/store-core";
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createPostgresStores } from "../src/index.ts";
 import { connect } from "./client.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
@@ -154,4 +156,22 @@ test("a lock held for longer than 3 s gives a retryable UNAVAILABLE, and nothing
     await store.addMessages([user("late")], { operationId: "late" });
   expect(await store.listMessages()).toEqual([...users(1), user("late")]);
   expect(await kept.listMessages()).toEqual(users(1));
+});
+
+test("a first request that waited while its repetition was committed, and the thread deleted, commits nothing", async () => {
+  const [stores] = await factories(1);
+  const threadId = crypto.randomUUID();
+  const append = (of: StoreFactory) => of.open(threadId).addMessages(users(1), { operationId: "first" });
+  const client = new Client(used.url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const repeating = createPostgresStores({ client, schema: used.schema });
+  await client.query("BEGIN");
+  await append(repeating);
+  await repeating.deleteThread(threadId);
+  const late = append(stores as StoreFactory);
+  await waitForWaiters(1);
+  await client.query("COMMIT");
+  await late;
+  expect((await repeating.open(threadId).read()).revision).toBeNull();
 });
