@@ -226,8 +226,8 @@ BEGIN
     userless = v_userless, startless = v_startless, newest_compaction = v_newest,
     metadata = CASE WHEN p_metadata IS NOT NULL THEN nullif(p_metadata, '') WHEN v_is_alive THEN metadata END
   WHERE tenant = v_tenant AND id = p_id;
-  -- A busy thread has many rows of the last 10 seconds, so they are not searched at each 16th commit of it.
-  IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', v_updated) THEN
+  -- A busy thread has many rows of the last 10 seconds, so they are searched at most once a second there, and at each 512th commit.
+  IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', v_updated) OR v_number % 512 = 0 THEN
     DELETE FROM "scrollback".operations
     WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
   END IF;

@@ -1,7 +1,8 @@
+import { setTimeout } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
 import { createStores, type StoreOptions } from "@scrollback/store-core";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseOptions } from "../src/options.ts";
 import { PostgresDriver } from "../src/postgres-driver.ts";
 import { user } from "./messages.ts";
@@ -124,6 +125,47 @@ test("reading, listing, deleting, and each verb of the index is one call", async
     "remove_entry_v1",
   ]);
 });
+
+test("a thread of 1,024 messages takes at most 1.3 times the bytes of a plain table with the same texts", async () => {
+  const own = await makeSchema((await server).url);
+  onTestFinished(() => own[Symbol.asyncDispose]());
+  const { pool, quoted } = own;
+  const { driver } = watchedDriver(own);
+  drivers.push(driver);
+  const store = createStores(driver).open(crypto.randomUUID());
+  await pool.query(`CREATE TABLE ${quoted}.plain
+    (thread text, sequence bigint, created_at timestamptz, role text, text text, PRIMARY KEY (thread, sequence))`);
+  const append = async (numbers: readonly number[]) => {
+    for (const number of numbers) {
+      const message = user(`Message ${number}. `.repeat(25));
+      await store.addMessages([message]);
+      await pool.query(`INSERT INTO ${quoted}.plain VALUES ($1, $2, now(), 'user', $3)`, [
+        store.threadId,
+        number,
+        JSON.stringify(message),
+      ]);
+    }
+  };
+  const numbers = Array.from({ length: 1_024 }, (_, index) => index);
+  await append(numbers.slice(0, -64));
+  // So that the operations before are no longer remembered.
+  await setTimeout(10_500);
+  await append(numbers.slice(-64));
+  const bytes = async (tables: readonly string[]) => {
+    let sum = 0;
+    for (const table of tables) {
+      await pool.query(`VACUUM FULL ${quoted}.${table}`);
+      const { rows } = await pool.query("SELECT pg_total_relation_size($1::regclass)::int AS bytes", [
+        `${quoted}.${table}`,
+      ]);
+      sum += rows[0].bytes;
+    }
+    return sum;
+  };
+  const ratio = (await bytes(["threads", "messages", "operations"])) / (await bytes(["plain"]));
+  expect(ratio).toBeGreaterThan(0.8);
+  expect(ratio).toBeLessThan(1.3);
+}, 60_000);
 
 describe("in tables of 20,000 rows", () => {
   /** The rows that each table's scans without an index and with one have read, on a connection that reports at once. */
