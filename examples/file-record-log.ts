@@ -5,22 +5,17 @@ import { dirname, join } from "node:path";
 import {
   type Amendment,
   amendedExpiry,
-  type ChatMessage,
-  createStores,
-  type ErrorClassification,
   FIRST_ROW,
-  invalid,
   isBlanked,
-  isString,
   type LogRow,
   type RecordLog,
   RecordLogDriver,
   refuseStreamCursor,
-  type StoreFactory,
-  type StoreOptions,
   type StreamPage,
   type StreamsRequest,
-} from "@scrollback/store-core";
+} from "@scrollback/record-log";
+import type { ChatMessage, StoreFactory, StoreOptions } from "@scrollback/store-core";
+import { createStores, type ErrorClassification, invalid, isString } from "@scrollback/store-core/driver";
 
 /**
  * Stores in a directory of files, for any number of processes of one machine, on a local file system of Linux or macOS.

@@ -11,13 +11,14 @@ export interface EntryPoint {
   readonly description?: string;
 }
 
-/** Each entry point of each published package. */
+/** Each entry point of each published package, without those that only our own packages use. */
 export function entryPoints(): EntryPoint[] {
   return globSync("{packages/*,conformance-tests}/package.json", { cwd: root })
     .sort()
     .flatMap((manifest) => {
       const { name, description, exports } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
-      return Object.entries<{ default: string }>(exports).map(([path, { default: code }]) => {
+      const promised = Object.entries<{ default: string }>(exports).filter(([path]) => path !== "./internal");
+      return promised.map(([path, { default: code }]) => {
         const source = code
           .replace("./dist/", manifest.startsWith("packages/") ? "src/" : "")
           .replace(/\.js$/, ".ts");

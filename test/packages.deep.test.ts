@@ -16,6 +16,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 const folders = {
+  "@scrollback/record-log": "packages/record-log",
   "@scrollback/reducers": "packages/reducers",
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
@@ -58,7 +59,7 @@ const exampleFiles = [
 ].sort();
 
 const otherFiles: Partial<Record<PackageName, readonly string[]>> = {
-  "@scrollback/conformance": exampleFiles,
+  "@scrollback/record-log": exampleFiles,
   // setup() reads them.
   "@scrollback/store-postgres": readdirSync(join(root, "packages/store-postgres/sql"))
     .map((name) => `sql/${name}`)

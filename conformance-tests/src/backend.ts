@@ -1,10 +1,5 @@
-import {
-  createStores,
-  type Driver,
-  type MessageStore,
-  type StoreFactory,
-  type StoreOptions,
-} from "@scrollback/store-core";
+import type { MessageStore, StoreFactory, StoreOptions } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { FaultyConnection, Harness } from "./harness.ts";
 import type { JobInput, JobName, JobResult } from "./jobs.ts";

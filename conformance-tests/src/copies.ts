@@ -1,4 +1,5 @@
-import { createStores, type Driver, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
+import type { StoreFactory, ThreadPage } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import { carrying, numbered, system, toolCall, toolResult, user } from "./messages.ts";
 import { wrapDriver } from "./wrapped-driver.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { EntryContent, IndexEntry, StoreIndex } from "@scrollback/store-core";
+import type { IndexEntry, StoreIndex } from "@scrollback/store-core";
+import type { EntryContent } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "./backend.ts";
 

@@ -1,4 +1,4 @@
-import type { Driver } from "@scrollback/store-core";
+import type { Driver } from "@scrollback/store-core/driver";
 import type { TcpProxy } from "./tcp-proxy.ts";
 
 /** The server of a backend, for the matrix: `{ product: "Redis", version: "8.0.6" }`. */

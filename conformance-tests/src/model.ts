@@ -1,13 +1,12 @@
 import { inspect } from "node:util";
 import {
   type ChatMessage,
-  createStores,
-  type Driver,
   type MessageStore,
   StoreError,
   type StoreFactory,
   type StoreOptions,
 } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { listAll } from "./listings.ts";

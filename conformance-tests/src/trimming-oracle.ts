@@ -1,4 +1,5 @@
-import type { ChatMessage, Trimming } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import type { Trimming } from "@scrollback/store-core/driver";
 
 // Clause C6, word for word, over plain lists. Independent: it does not use store-core's trimming.
 

@@ -1,4 +1,5 @@
-import { createStores, type Driver, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { type JobName, jobs, type Progress } from "./jobs.ts";
 
 // The program of a second process: receives one assignment over IPC, does it with its own client, replies, and ends.

@@ -1,4 +1,4 @@
-import type { Driver } from "@scrollback/store-core";
+import type { Driver } from "@scrollback/store-core/driver";
 
 /** A driver that replaces some verbs of another driver. Verbs that `driver` lacks are absent from the wrapped driver too. */
 export function wrapDriver(driver: Driver, instead: Partial<Driver>): Driver {

@@ -1,4 +1,4 @@
-import type { DriverCapabilities } from "@scrollback/store-core";
+import type { DriverCapabilities } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { checkHarness } from "../src/backend.ts";
 import type { Harness } from "../src/harness.ts";

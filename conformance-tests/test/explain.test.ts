@@ -1,5 +1,5 @@
 // Exceeds 300 lines because it holds two tables: histories that are explained, and histories that are not.
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { explain } from "../src/observed/explain.ts";
 import type {

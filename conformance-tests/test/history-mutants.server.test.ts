@@ -8,7 +8,7 @@ import {
   MemoryDriver,
   NO_THREAD,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { Backend } from "../src/backend.ts";
 import { explain } from "../src/observed/explain.ts";

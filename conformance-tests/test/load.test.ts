@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Driver, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { formatLoad, underLoad } from "../src/faults/index.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";

@@ -1,4 +1,4 @@
-import { MemoryDriver } from "@scrollback/store-core";
+import { MemoryDriver } from "@scrollback/store-core/driver";
 import { test } from "vitest";
 import { compareDrivers } from "../src/model.ts";
 import { rounds } from "./fixtures/rounds.ts";

@@ -1,5 +1,5 @@
+import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type CommitOutcome,
   type CommitRequest,
   type DeleteOutcome,
@@ -7,7 +7,6 @@ import {
   type Driver,
   formatRevision,
   invalid,
-  jsonCodec,
   kindOfRecord,
   type ListRequest,
   MemoryDriver,
@@ -16,7 +15,7 @@ import {
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { trimmed } from "../src/trimming-oracle.ts";
 
 interface Entry {

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
-import { type ChatMessage, invalid, isObject, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { invalid, isObject } from "@scrollback/store-core/driver";
 import { type Fields, parseJson, toChatMessage } from "./openai-message.ts";
 
 /**

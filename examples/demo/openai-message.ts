@@ -1,17 +1,13 @@
 import {
   type ChatMessage,
-  type Check,
   type FilePart,
-  invalid,
-  isObject,
-  isOneOf,
-  isString,
   type Part,
   StoreError,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "@scrollback/store-core";
+import { type Check, invalid, isObject, isOneOf, isString } from "@scrollback/store-core/driver";
 
 /** A JSON object of unknown content. */
 export type Fields = Record<string, unknown>;

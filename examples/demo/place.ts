@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { invalid } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import { formatBytes } from "./screen.ts";
 
 /** @throws StoreError `INVALID_ARGUMENT` for a store that is visible only to the process that opened it. */

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runConformance, runRecordLog } from "@scrollback/conformance";
+import { runConformance } from "@scrollback/conformance";
+import { runRecordLog } from "@scrollback/record-log/conformance";
 import { sweepFiles } from "../sweep-files.ts";
 import { CountingFileLog, fileHarness } from "./file-harness.ts";
 

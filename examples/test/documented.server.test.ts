@@ -3,23 +3,25 @@ import { join } from "node:path";
 import {
   type Change,
   type ChatMessage,
+  createMemoryStores,
+  type MessageStore,
+  StoreError,
+  type StoreFactory,
+  type StoreOptions,
+  type WriteOptions,
+} from "@scrollback/store-core";
+import {
   type CommitOutcome,
   type CommitRequest,
-  createMemoryStores,
   createStores,
   type DeleteOutcome,
   type DeleteRequest,
   type Driver,
   type ListRequest,
-  type MessageStore,
   type ReadRequest,
-  StoreError,
-  type StoreFactory,
-  type StoreOptions,
   type ThreadListing,
   type ThreadView,
-  type WriteOptions,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 

@@ -10,7 +10,7 @@ import {
   RecordLogDriver,
   type StreamPage,
   type StreamsRequest,
-} from "@scrollback/store-core";
+} from "@scrollback/record-log";
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
 /** A log that counts each call as one request. Not `CountingLog` of the suite: child processes import this file, without Vitest. */

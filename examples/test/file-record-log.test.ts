@@ -12,7 +12,8 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LogRow, StoreError } from "@scrollback/store-core";
+import type { LogRow } from "@scrollback/record-log";
+import { StoreError } from "@scrollback/store-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createFileStores, FileRecordLog } from "../file-record-log.ts";
 import { sweepFiles } from "../sweep-files.ts";

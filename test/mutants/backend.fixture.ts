@@ -5,7 +5,7 @@ import type { Harness } from "../../conformance-tests/src/harness.ts";
 import { declareClause } from "../../conformance-tests/src/suite.ts";
 import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.ts";
 import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
-import { recordLogHarness } from "../../conformance-tests/test/record-log-harness.ts";
+import { recordLogHarness } from "../../packages/record-log/test/harness.ts";
 
 // Runs one clause on one backend, both named by environment variables. The source contains a mutant.
 

@@ -1,5 +1,6 @@
 // Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
-import { type Change, createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import type { Change } from "@scrollback/store-core";
+import { createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { codecs } from "../codecs.ts";

@@ -1,6 +1,7 @@
 // Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChatMessage, createStores, type MessageStore, type ReadOptions } from "@scrollback/store-core";
+import type { ChatMessage, MessageStore, ReadOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";

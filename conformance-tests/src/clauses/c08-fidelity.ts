@@ -1,5 +1,6 @@
 import { randomFillSync } from "node:crypto";
-import { type ChatMessage, createStores, jsonCodec } from "@scrollback/store-core";
+import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";

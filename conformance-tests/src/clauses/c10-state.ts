@@ -1,4 +1,5 @@
-import { createStores, type StoreState } from "@scrollback/store-core";
+import type { StoreState } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection, thrown } from "../errors.ts";

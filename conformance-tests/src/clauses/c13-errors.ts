@@ -1,11 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Change,
-  createStores,
-  type MessageStore,
-  StoreError,
-  type StoreOptions,
-} from "@scrollback/store-core";
+import { type Change, type MessageStore, StoreError, type StoreOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { DEADLINE_MS } from "../deadline.ts";

@@ -1,5 +1,6 @@
 import { setImmediate as otherEvents, setTimeout as sleep } from "node:timers/promises";
-import { createStores, type MessageStore, type StoreFactory } from "@scrollback/store-core";
+import type { MessageStore, StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { DEADLINE_MS } from "../deadline.ts";

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores, type MessageStore } from "@scrollback/store-core";
+import type { MessageStore } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";

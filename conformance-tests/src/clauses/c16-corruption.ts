@@ -1,11 +1,5 @@
-import {
-  type Codec,
-  createStores,
-  formatRecord,
-  gzipCodec,
-  jsonCodec,
-  type StoreError,
-} from "@scrollback/store-core";
+import { type Codec, gzipCodec, jsonCodec, type StoreError } from "@scrollback/store-core";
+import { createStores, formatRecord } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";

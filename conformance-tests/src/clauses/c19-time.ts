@@ -1,6 +1,7 @@
 // Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores, formatRecord, type MessageStore, systemClock } from "@scrollback/store-core";
+import type { MessageStore } from "@scrollback/store-core";
+import { createStores, formatRecord, systemClock } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";

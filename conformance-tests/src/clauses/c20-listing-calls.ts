@@ -1,4 +1,5 @@
-import { createStores, type ListThreadsOptions } from "@scrollback/store-core";
+import type { ListThreadsOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";

@@ -1,9 +1,5 @@
-import {
-  createStores,
-  type ListThreadsOptions,
-  type StoreFactory,
-  type ThreadInfo,
-} from "@scrollback/store-core";
+import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { codecs, encrypting } from "../codecs.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores, type MessageStore, StoreError } from "@scrollback/store-core";
+import { type MessageStore, StoreError } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Clause } from "../clause.ts";
 import { expectGone, GONE, secretText } from "../deleted.ts";

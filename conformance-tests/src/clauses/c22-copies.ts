@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createMemoryStores, createStores, gzipCodec } from "@scrollback/store-core";
+import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { encrypting } from "../codecs.ts";

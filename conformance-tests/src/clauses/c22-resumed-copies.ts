@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type CopyThreadOptions, createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import {
+  type CopyThreadOptions,
+  createStores,
+  type Driver,
+  MemoryDriver,
+} from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type IndexEntry, sortKey } from "@scrollback/store-core";
+import type { IndexEntry } from "@scrollback/store-core";
+import { sortKey } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";

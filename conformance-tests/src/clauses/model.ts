@@ -1,4 +1,4 @@
-import { MemoryDriver } from "@scrollback/store-core";
+import { MemoryDriver } from "@scrollback/store-core/driver";
 import type { Clause } from "../clause.ts";
 import { compareDrivers } from "../model.ts";
 

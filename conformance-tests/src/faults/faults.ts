@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Backend } from "../backend.ts";
 import { batchesOf, checkFinal } from "../history.ts";

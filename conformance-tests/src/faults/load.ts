@@ -1,11 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  createStores,
-  type Driver,
-  type MessageStore,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import { DEADLINE_MS } from "../deadline.ts";
 import { batchesOf } from "../history.ts";

@@ -1,11 +1,5 @@
-import {
-  createStores,
-  type Driver,
-  type MessageStore,
-  REMEMBERED_OPERATIONS,
-  type Revision,
-  type ThreadPage,
-} from "@scrollback/store-core";
+import type { MessageStore, Revision, ThreadPage } from "@scrollback/store-core";
+import { createStores, type Driver, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { rejection } from "../errors.ts";
 import { listAll } from "../listings.ts";

@@ -1,10 +1,5 @@
-import {
-  type Cursor,
-  createStores,
-  type Driver,
-  type Revision,
-  type StoreState,
-} from "@scrollback/store-core";
+import type { Cursor, Revision, StoreState } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { goldenThreads, operationOf, timeOf } from "./threads.ts";
 
 /** What the writing of a golden thread returned, for users to keep. Plain JSON. */

@@ -1,4 +1,4 @@
-import { parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import type { Observation, ObservedChange, Outcome } from "./observation.ts";
 
 /** A requested change, with all calls that had its operation id. */

@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import type { Backend } from "../backend.ts";
 import type { FaultyConnection, Harness } from "../harness.ts";
 import { jobs } from "../jobs.ts";

@@ -1,4 +1,4 @@
-import { formatRevision, parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { formatRevision, parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import type { Observation, ObservedThread } from "./observation.ts";
 
 /** The maximum difference of the clients' clock and the backend's clock, in microseconds. */

@@ -1,4 +1,5 @@
 import { connect as connectSocket, type Socket } from "node:net";
+import { StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -12,11 +13,10 @@ import {
   MAX_VALUE_BYTES,
   REMEMBERED_MS,
   type ReadRequest,
-  StoreError,
   type ThreadListing,
   type ThreadView,
   unreachable,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { onLine } from "./lines.ts";
 import type { Reply, Request } from "./server.ts";
 

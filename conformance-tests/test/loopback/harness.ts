@@ -1,4 +1,4 @@
-import { type Driver, MemoryDriver } from "@scrollback/store-core";
+import { type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import type { Harness } from "../../src/harness.ts";
 import { TcpProxy } from "../../src/tcp-proxy.ts";
 import { memoryHarness } from "../memory-harness.ts";

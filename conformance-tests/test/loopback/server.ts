@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { type Driver, type EntryIndex, StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import type { Driver, EntryIndex } from "@scrollback/store-core/driver";
 import { onLine } from "./lines.ts";
 
 /** One line per request: a verb of the driver behind the server, and its argument. */

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { jsonCodec } from "@scrollback/store-core";
 import {
   type CommitRequest,
   type Driver,
   formatRevision,
-  jsonCodec,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { asking, whole } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type CommitRequest, type Driver, MemoryDriver, NO_THREAD } from "@scrollback/store-core";
+import { type CommitRequest, type Driver, MemoryDriver, NO_THREAD } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import { memoryHarness } from "../memory-harness.ts";

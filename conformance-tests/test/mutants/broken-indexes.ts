@@ -1,4 +1,4 @@
-import type { Driver, EntryIndex, EntryPut } from "@scrollback/store-core";
+import type { Driver, EntryIndex, EntryPut } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import type { Mutant } from "./mutant.ts";

@@ -1,4 +1,10 @@
-import type { Driver, ListedThread, ListRequest, ThreadListing, ThreadView } from "@scrollback/store-core";
+import type {
+  Driver,
+  ListedThread,
+  ListRequest,
+  ThreadListing,
+  ThreadView,
+} from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import { asking } from "./changed-requests.ts";

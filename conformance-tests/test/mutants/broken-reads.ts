@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChatMessage, type Driver, jsonCodec } from "@scrollback/store-core";
+import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import type { Driver } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { asking, reading, whole } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";

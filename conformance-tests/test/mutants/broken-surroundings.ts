@@ -1,18 +1,17 @@
+import type { Amendment, RecordLog } from "@scrollback/record-log";
 import {
-  type Amendment,
   type Driver,
   type ErrorClassification,
   MemoryDriver,
   NO_THREAD,
-  type RecordLog,
   type ThreadSnapshot,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { recordLogHarness } from "../../../packages/record-log/test/harness.ts";
 import type { Harness } from "../../src/harness.ts";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import type { LoopbackDriver } from "../loopback/driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import { memoryHarness } from "../memory-harness.ts";
-import { recordLogHarness } from "../record-log-harness.ts";
 import type { Mutant } from "./mutant.ts";
 
 const loopback = (wrap: (driver: LoopbackDriver) => Driver) => () => loopbackHarness(wrap);

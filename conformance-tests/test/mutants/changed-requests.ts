@@ -1,4 +1,4 @@
-import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core";
+import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 
 /** A driver that changes the request of a commit. */

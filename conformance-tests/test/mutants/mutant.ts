@@ -1,4 +1,4 @@
-import type { Driver } from "@scrollback/store-core";
+import type { Driver } from "@scrollback/store-core/driver";
 import { describe } from "vitest";
 import { clauses } from "../../src/clauses/index.ts";
 import type { Harness } from "../../src/harness.ts";

@@ -1,4 +1,4 @@
-import type { Amendment } from "@scrollback/store-core";
+import type { Amendment } from "@scrollback/record-log";
 import { toBigint, toBytes, type Value } from "./row.ts";
 import { type Statement, statement } from "./statements.ts";
 

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { type ConnectionPool, ignoreErrors, type UsedClient } from "@scrollback/store-core";
+import { type ConnectionPool, ignoreErrors, type UsedClient } from "@scrollback/store-core/driver";
 import type { Pool, PoolConnection } from "mysql2";
 import type { Pool as PromisePool } from "mysql2/promise";
 import { OpenTransactionError, verdictOn } from "./errors.ts";

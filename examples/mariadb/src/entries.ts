@@ -15,7 +15,7 @@ import {
   SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { fromBytes, toBytes, toExpiry, type Value } from "./row.ts";
 import { boundsOf, namesBetween, type Reply, type Statement, select, statement } from "./statements.ts";
 

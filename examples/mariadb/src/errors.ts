@@ -1,4 +1,4 @@
-import { type ConnectionVerdict, type ErrorClassification, errorTable } from "@scrollback/store-core";
+import { type ConnectionVerdict, type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("mariadb");
 

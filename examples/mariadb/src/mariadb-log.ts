@@ -1,17 +1,19 @@
 import {
   type Amendment,
   checkStreamCursor,
-  type DriverTarget,
-  type ErrorClassification,
-  hostAndPort,
   type LogRow,
-  PooledCalls,
   type RecordLog,
   type RecordLogCapabilities,
   type StreamPage,
   type StreamsRequest,
   streamPageOf,
-} from "@scrollback/store-core";
+} from "@scrollback/record-log";
+import {
+  type DriverTarget,
+  type ErrorClassification,
+  hostAndPort,
+  PooledCalls,
+} from "@scrollback/store-core/driver";
 import { format } from "mysql2";
 import { amendStatement } from "./amend.ts";
 import { connectionsOf, locationOf, type MariadbConnection, replyOn } from "./connections.ts";

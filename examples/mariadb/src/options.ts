@@ -1,15 +1,14 @@
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
   clientFrom,
   invalid,
   isUrl,
-  type StoreOptions,
   storeOptionChecks,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { createPool, type Pool } from "mysql2/promise";
 
 /** Options of `createMariadbStores`: either `url` or `client`, and the options of every backend. */

@@ -1,4 +1,4 @@
-import type { LogRow } from "@scrollback/store-core";
+import type { LogRow } from "@scrollback/record-log";
 
 /** Separates the texts of a row in the column `content`. UTF-8 does not have this byte. */
 export const SEPARATOR = 0xff;

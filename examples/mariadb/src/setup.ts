@@ -1,4 +1,4 @@
-import { type ErrorClassification, refusal } from "@scrollback/store-core";
+import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
 import { isTableMissing } from "./errors.ts";
 import { IS_ROOT, type Reply, type Statement, select, statement } from "./statements.ts";
 

@@ -1,4 +1,4 @@
-import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
+import { FIRST_ROW, type LogRow } from "@scrollback/record-log";
 import { toBigint, toBytes, toValues, type Value } from "./row.ts";
 
 /** A statement with `?` for each of its values. */

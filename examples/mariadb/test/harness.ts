@@ -1,5 +1,6 @@
-import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
+import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
+import { recordLogHarness } from "@scrollback/record-log/conformance";
 import { type Namespace, openLog } from "./client.ts";
 import { watchedLog } from "./queries.ts";
 import { makeTable } from "./table.ts";

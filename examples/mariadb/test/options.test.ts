@@ -1,5 +1,6 @@
 import { runFactory } from "@scrollback/conformance";
-import { openStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { openStores } from "@scrollback/store-core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool } from "mysql2/promise";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-import { runRecordLog } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
+import { runRecordLog } from "@scrollback/record-log/conformance";
 import { watchedLog } from "./queries.ts";
 import { makeTable } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import type { LogRow } from "@scrollback/store-core";
+import type { LogRow } from "@scrollback/record-log";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type StoredRow, toContent, toRow, toValues } from "../src/row.ts";

@@ -1,5 +1,6 @@
 import { startServer } from "@scrollback/conformance/servers";
-import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { createStores } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createMariadbStores } from "../src/index.ts";
 import { entriesOf, quoted, sweepStatements, tableDefinition } from "../src/setup.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { LogRow } from "@scrollback/store-core";
+import type { LogRow } from "@scrollback/record-log";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import { type StoredRow, toBytes, toContent, toRow } from "../src/row.ts";
 import { entriesDefinition, entriesOf, quoted, tableDefinition } from "../src/setup.ts";

@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { jsonSchema, type ToolSet } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { beforeEach, describe, expect, test } from "vitest";

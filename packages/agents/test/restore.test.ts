@@ -1,10 +1,5 @@
-import {
-  createMemoryStores,
-  createStores,
-  MemoryDriver,
-  StoreError,
-  type StoreState,
-} from "@scrollback/store-core";
+import { createMemoryStores, StoreError, type StoreState } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { AgentThread, ChatAgent, openaiResponses, type ThreadStore } from "../src/index.ts";
 import { asked, failureOf, scripted } from "./models.ts";

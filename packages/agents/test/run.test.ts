@@ -1,9 +1,5 @@
-import {
-  type ChatMessage,
-  createMemoryStores,
-  createStores,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { type ChatMessage, createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ChatAgent, type ContextProvider } from "../src/index.ts";

@@ -1,4 +1,5 @@
-import { type ChatMessage, createMemoryStores, createStores, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { ChatAgent, type ExtractFunction, StoreMemory } from "../src/index.ts";
 import { asked, failureOf, lines, prompts, scripted } from "./models.ts";

@@ -1,4 +1,5 @@
-import { type CommitOutcome, type CommitRequest, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type CommitOutcome, type CommitRequest, MemoryDriver } from "@scrollback/store-core/driver";
 
 /** A memory driver that records the requested commits, and can lose the replies to the next ones. */
 export class WatchedDriver extends MemoryDriver {

@@ -1,4 +1,5 @@
-import { type Check, callNow, type ReportTarget } from "@scrollback/store-core";
+import type { Check } from "@scrollback/store-core/driver";
+import { callNow, type ReportTarget } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
   stepCountIs,

@@ -1,5 +1,6 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { checkOptions, hasMethods, invalid, isFunction, reporter } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
+import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { beginChecks } from "./handler-checks.ts";

@@ -1,5 +1,6 @@
 import type { ChatEntry, OwnedChats, RunChange } from "@scrollback/chats";
-import { invalid, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import type { PostBody } from "./post-body.ts";
 import { changeOf, editedMessage, type TurnRequest } from "./run-change.ts";

@@ -1,5 +1,6 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { CALLBACK_MS, reporter, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { CALLBACK_MS, reporter } from "@scrollback/store-core/internal";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { answerOf, toolsOf } from "./answer-source.ts";

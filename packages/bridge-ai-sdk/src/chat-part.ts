@@ -1,10 +1,10 @@
+import type { Part } from "@scrollback/store-core";
 import {
   fileContent,
   fileSource,
   type MessageLosses,
-  type Part,
   type ProviderOptions,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import type { UIPart } from "./tool-parts.ts";
 
 /** Converts a part of a UI message that is not a tool's to a part of a `ChatMessage`; undefined if it has no counterpart. */

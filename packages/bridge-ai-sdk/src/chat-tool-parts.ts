@@ -1,4 +1,5 @@
-import type { MessageLosses, Part, ProviderOptions } from "@scrollback/store-core";
+import type { Part } from "@scrollback/store-core";
+import type { MessageLosses, ProviderOptions } from "@scrollback/store-core/internal";
 import { getToolName } from "ai";
 import type { ToolPart } from "./tool-parts.ts";
 

@@ -1,4 +1,4 @@
-import { invalid } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import { asSchema, getToolName, type ToolSet, type UIMessage } from "ai";
 import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 

@@ -1,4 +1,4 @@
-import type { Check } from "@scrollback/store-core";
+import type { Check } from "@scrollback/store-core/driver";
 
 /**
  * The types of files that the models of OpenAI, Anthropic and Google take, and the bytes at their beginning. The SDK, or the provider,

@@ -1,10 +1,5 @@
-import {
-  type ChatMessage,
-  type Conversion,
-  convertMessages,
-  type MessageLosses,
-  type Part,
-} from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
+import { type Conversion, convertMessages, type MessageLosses } from "@scrollback/store-core/internal";
 import { isToolUIPart, type UIMessage } from "ai";
 import { chatPart } from "./chat-part.ts";
 import { chatToolParts } from "./chat-tool-parts.ts";

@@ -1,4 +1,4 @@
-import { callNow, callWithin } from "@scrollback/store-core";
+import { callNow, callWithin } from "@scrollback/store-core/internal";
 import type { ChatStreams } from "./streams.ts";
 
 /**

@@ -3,15 +3,12 @@ import {
   checkOptions,
   hasMethods,
   invalid,
-  isBoolean,
-  isFunction,
   isId,
   isObject,
   isOneOf,
-  isPositiveInteger,
   isString,
-  isTimerMs,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { isBoolean, isFunction, isPositiveInteger, isTimerMs } from "@scrollback/store-core/internal";
 import { isFileTypes } from "./file-types.ts";
 import { uiOptionChecks } from "./ui-messages.ts";
 

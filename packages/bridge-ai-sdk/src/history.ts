@@ -1,12 +1,11 @@
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   modelHistory,
   type ReportTarget,
   reportOnce,
   reportUnpaired,
-  StoreError,
   type UnpairedTool,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import { convertToModelMessages, getToolName, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { withoutNulls } from "./null-fields.ts";
 import { withoutGoneFiles, withoutUnsendableFiles } from "./old-files.ts";

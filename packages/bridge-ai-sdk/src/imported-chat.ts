@@ -1,4 +1,5 @@
-import { isObject, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import { isToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 

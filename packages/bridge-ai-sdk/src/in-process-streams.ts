@@ -1,4 +1,5 @@
-import { checkOptions, isPositiveInteger } from "@scrollback/store-core";
+import { checkOptions } from "@scrollback/store-core/driver";
+import { isPositiveInteger } from "@scrollback/store-core/internal";
 import { AnswerLog } from "./answer-log.ts";
 import type { ChatStreams } from "./streams.ts";
 import { ERROR_EVENTS } from "./watched-stream.ts";

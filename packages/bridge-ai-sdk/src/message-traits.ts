@@ -1,4 +1,6 @@
-import { isCompactionPart, isObject, type MessageTraits } from "@scrollback/store-core";
+import type { MessageTraits } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import { isCompactionPart } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 
 const roles: readonly unknown[] = ["system", "user", "assistant"] satisfies UIMessage["role"][];

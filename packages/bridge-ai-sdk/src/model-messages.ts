@@ -1,13 +1,12 @@
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Conversion,
   checkMessages,
   convertMessages,
   type MessageLosses,
-  type Part,
   plainJson,
   toolOutput,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import { type ModelMessage, modelMessageSchema } from "ai";
 import { providerOptionsOf } from "./provider-options.ts";
 

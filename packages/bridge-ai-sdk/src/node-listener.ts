@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
-import { checkOptions, invalid, isFunction, reporter } from "@scrollback/store-core";
+import { checkOptions, invalid } from "@scrollback/store-core/driver";
+import { isFunction, reporter } from "@scrollback/store-core/internal";
 import { errorResponse, isServerError } from "./error-response.ts";
 
 /** The options of {@link nodeListener}. */

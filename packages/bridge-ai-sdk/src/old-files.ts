@@ -1,4 +1,5 @@
-import { type ReportTarget, reportOnce, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type ReportTarget, reportOnce } from "@scrollback/store-core/internal";
 import type { ModelMessage, UIMessage } from "ai";
 import { isTakenFile } from "./file-types.ts";
 import { isFileUrl, isThere } from "./file-url.ts";

@@ -1,5 +1,6 @@
 import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
-import { CALLBACK_MS, callNow, callWithin, isString, type ReportTarget } from "@scrollback/store-core";
+import { isString } from "@scrollback/store-core/driver";
+import { CALLBACK_MS, callNow, callWithin, type ReportTarget } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";

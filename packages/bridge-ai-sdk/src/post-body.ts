@@ -1,4 +1,5 @@
-import { invalid, isBoolean, isId, isObject, isOneOf, isString } from "@scrollback/store-core";
+import { invalid, isId, isObject, isOneOf, isString } from "@scrollback/store-core/driver";
+import { isBoolean } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { lastUserId, parentIdOf } from "./parent-id.ts";
 

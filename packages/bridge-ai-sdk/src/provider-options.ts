@@ -1,4 +1,5 @@
-import { isObject, type MessageLosses, plainJson } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import { type MessageLosses, plainJson } from "@scrollback/store-core/internal";
 import type { ProviderMetadata } from "ai";
 
 /** The provider options of a message or part: JSON by provider. Reports everything else. */

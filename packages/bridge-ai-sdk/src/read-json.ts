@@ -1,4 +1,5 @@
-import { invalid, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 
 /** A browser sends this type to another site only if that site allows it. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;

@@ -1,4 +1,5 @@
-import { checkOptions, hasMethods, invalid, isFunction, isString, reporter } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
 import { Channels } from "./redis-channels.ts";

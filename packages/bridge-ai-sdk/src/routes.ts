@@ -1,5 +1,6 @@
 import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
-import { checkOptions, invalid, isObject, isString, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { checkOptions, invalid, isObject, isString } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { importedChat } from "./imported-chat.ts";

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ChatEntry, RunChange } from "@scrollback/chats";
-import { invalid, StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import type { ToolSet, UIMessage } from "ai";
 import { type Decisions, decidedMessage, decisionsOf } from "./decisions.ts";
 import type { MessageOptions } from "./options.ts";

@@ -1,4 +1,4 @@
-import { isBlankText, keepsReasoning, type ReasoningPlace } from "@scrollback/store-core";
+import { isBlankText, keepsReasoning, type ReasoningPlace } from "@scrollback/store-core/internal";
 import { isInterruptedByProvider } from "./close-answer.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 

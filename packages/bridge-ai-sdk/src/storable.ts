@@ -1,4 +1,5 @@
-import { invalid, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { failedCall, isToolPart, type UIPart } from "./tool-parts.ts";
 

@@ -1,4 +1,4 @@
-import { callWithin } from "@scrollback/store-core";
+import { callWithin } from "@scrollback/store-core/internal";
 import { generateText, type UIMessage } from "ai";
 import type { TitleOption, Turn } from "./options.ts";
 import { textOf } from "./ui-messages.ts";

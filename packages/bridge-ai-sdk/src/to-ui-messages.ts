@@ -1,12 +1,11 @@
+import type { ChatMessage, Part } from "@scrollback/store-core";
+import { checkOptions } from "@scrollback/store-core/driver";
 import {
-  type ChatMessage,
   type Conversion,
-  checkOptions,
   convertMessages,
   isFunction,
   type MessageLosses,
-  type Part,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import type { ModelMessage, UIMessage } from "ai";
 import { type PartTarget, setToolField, toolFieldTypes } from "./tool-fields.ts";
 import { uiPart } from "./ui-part.ts";

@@ -1,4 +1,5 @@
-import { isBoolean, type MessageLosses, type Part, toolOutput } from "@scrollback/store-core";
+import type { Part } from "@scrollback/store-core";
+import { isBoolean, type MessageLosses, toolOutput } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { providerOptionsOf } from "./provider-options.ts";
 import { isToolPart, type ToolPart, withPartFields } from "./tool-parts.ts";

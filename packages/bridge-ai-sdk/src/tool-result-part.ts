@@ -1,4 +1,4 @@
-import { plainJson, type ToolOutput } from "@scrollback/store-core";
+import { plainJson, type ToolOutput } from "@scrollback/store-core/internal";
 import { type ToolPart, withPartFields } from "./tool-parts.ts";
 
 /** A tool call with its result. `isChanged`: the UI message has the result in another form. */

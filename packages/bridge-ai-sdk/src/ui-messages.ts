@@ -1,5 +1,5 @@
 import type { ChatStoreOptions } from "@scrollback/chats";
-import { checkOptions, isObject } from "@scrollback/store-core";
+import { checkOptions, isObject } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import { closeUiAnswer } from "./close-answer.ts";
 import { uiMessageProblem } from "./message-traits.ts";

@@ -1,4 +1,5 @@
-import { fileSource, type MessageLosses, type Part, urlOfFile } from "@scrollback/store-core";
+import type { Part } from "@scrollback/store-core";
+import { fileSource, type MessageLosses, urlOfFile } from "@scrollback/store-core/internal";
 import { providerOptionsOf } from "./provider-options.ts";
 import type { UIPart } from "./tool-parts.ts";
 

@@ -1,4 +1,4 @@
-import { invalid, isObject } from "@scrollback/store-core";
+import { invalid, isObject } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import { isOlderMessage, isOlderPart, uiMessageProblem } from "./message-traits.ts";
 import type { UIPart } from "./tool-parts.ts";

@@ -1,4 +1,4 @@
-import { invalid } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import { safeValidateUIMessages, type UIMessage } from "ai";
 import { isTakenFile } from "./file-types.ts";
 import { isFileUrl, isPublicUrl } from "./file-url.ts";

@@ -1,4 +1,4 @@
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { CountingDriver } from "../../chats/test/counting-driver.ts";
 import { serve, user } from "./serve.ts";

@@ -7,7 +7,8 @@ import {
   type ChatStoreOptions,
   type ChatSummary,
 } from "@scrollback/chats";
-import { createStores, MemoryDriver, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { type ChatHandlerOptions, createChatHandler, nodeListener, uiMessages } from "../src/index.ts";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";

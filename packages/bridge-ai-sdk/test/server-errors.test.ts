@@ -1,5 +1,6 @@
 import { ChatStore } from "@scrollback/chats";
-import { createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { createChatHandler, uiMessages } from "../src/index.ts";

@@ -1,5 +1,5 @@
 import { nameOf } from "@scrollback/collections";
-import { invalid, isId } from "@scrollback/store-core";
+import { invalid, isId } from "@scrollback/store-core/driver";
 import type { SessionKey } from "./session-store.ts";
 
 /** The prefix of the transcripts' thread ids. */

@@ -9,18 +9,13 @@ import {
 } from "@scrollback/collections";
 import {
   type ChatMessage,
-  type Check,
   chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isFunction,
-  isId,
   type MessageStore,
   StoreError,
   type StoreFactory,
-  storedCopy,
 } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
+import { isFunction, storedCopy } from "@scrollback/store-core/internal";
 import { memberOf, type Told, type TranscriptHead } from "./head.ts";
 import { checkKey, partsOf, sessionsOf, subpathsOf, TRANSCRIPTS } from "./keys.ts";
 import type {

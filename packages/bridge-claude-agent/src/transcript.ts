@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { envelope, type Lists, type Member, valueOf as valueIn } from "@scrollback/collections";
-import { isObject, type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
+import { type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import {
   draftOf,
   type Head,

@@ -1,5 +1,6 @@
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";

@@ -1,4 +1,5 @@
-import { MemoryDriver, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { MemoryDriver } from "@scrollback/store-core/driver";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 
 /** A memory driver that records its requests. */

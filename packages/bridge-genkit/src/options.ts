@@ -1,14 +1,7 @@
 import type { SessionStoreOptions } from "@genkit-ai/ai/session";
-import {
-  type Check,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isBoolean,
-  isFunction,
-  isTimerMs,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
+import { isBoolean, isFunction, isTimerMs } from "@scrollback/store-core/internal";
 
 /** Options of `ScrollbackSessionStore`. */
 export interface ScrollbackSessionStoreOptions {

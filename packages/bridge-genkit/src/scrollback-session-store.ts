@@ -8,20 +8,9 @@ import type {
 } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
 import { type RecordOf, Records } from "@scrollback/collections";
-import {
-  type Check,
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isObject,
-  reporter,
-  retryOnConflict,
-  StoreError,
-  type StoreFactory,
-  storedCopy,
-} from "@scrollback/store-core";
+import { chatMessageTraits, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { reporter, storedCopy } from "@scrollback/store-core/internal";
 import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options.ts";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";

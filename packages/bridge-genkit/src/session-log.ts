@@ -1,5 +1,6 @@
 import { envelope, parseMetadata, valueOf as valueIn } from "@scrollback/collections";
-import { isObject, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };

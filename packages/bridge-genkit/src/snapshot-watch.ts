@@ -1,5 +1,6 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
-import { type Revision, StoreError, storedCopy, unrefTimer } from "@scrollback/store-core";
+import { type Revision, StoreError } from "@scrollback/store-core";
+import { storedCopy, unrefTimer } from "@scrollback/store-core/internal";
 
 const POLL_INTERVAL_MS = 2_000;
 /** For stores that give hints. */

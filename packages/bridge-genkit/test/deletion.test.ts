@@ -1,4 +1,4 @@
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { snapshotOf } from "./snapshots.ts";

@@ -1,12 +1,7 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import {
-  createMemoryStores,
-  createStores,
-  gzipCodec,
-  MemoryDriver,
-  StoreError,
-} from "@scrollback/store-core";
+import { createMemoryStores, gzipCodec, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";

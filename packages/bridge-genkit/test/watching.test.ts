@@ -1,5 +1,6 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { snapshotOf } from "./snapshots.ts";

@@ -1,5 +1,5 @@
 import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from "@google/adk";
-import { type HistoryTraits, type PairedHistory, pairedHistory } from "@scrollback/store-core";
+import { type HistoryTraits, type PairedHistory, pairedHistory } from "@scrollback/store-core/internal";
 
 const NOT_STORED = "The result of this call was not stored. The tool may have run.";
 

@@ -10,7 +10,8 @@ import {
   type ListSessionsResponse,
 } from "@google/adk";
 import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
-import { checkOptions, emitWarning, hasMethods, reportUnpaired } from "@scrollback/store-core";
+import { checkOptions, hasMethods } from "@scrollback/store-core/driver";
+import { emitWarning, reportUnpaired } from "@scrollback/store-core/internal";
 import { pairedEvents } from "./answers.ts";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 

@@ -1,11 +1,6 @@
 import { envelope, parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import {
-  type ChatMessage,
-  type Cursor,
-  isObject,
-  type MessageStore,
-  type Revision,
-} from "@scrollback/store-core";
+import type { ChatMessage, Cursor, MessageStore, Revision } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 import type { LogFormat, LogTail } from "./log-tail.ts";
 import { retried } from "./retried.ts";

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
-import { invalid, isId, isObject } from "@scrollback/store-core";
+import { invalid, isId, isObject } from "@scrollback/store-core/driver";
 
 /** The checkpoint that a config names. */
 export interface CheckpointAddress {

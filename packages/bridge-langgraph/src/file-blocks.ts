@@ -1,13 +1,12 @@
 import type { ContentBlock } from "@langchain/core/messages";
+import type { FilePart, Part } from "@scrollback/store-core";
 import {
-  type FilePart,
   fileContent,
   fileOfPart,
   fileSource,
   type MessageLosses,
-  type Part,
   parseDataUrl,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 
 const kinds = ["image", "audio", "video"] as const;
 /** The media type of a file without one. */

@@ -1,12 +1,6 @@
 import { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import {
-  type ChatMessage,
-  type Conversion,
-  convertMessages,
-  type MessageLosses,
-  type Part,
-  type Role,
-} from "@scrollback/store-core";
+import type { ChatMessage, Part, Role } from "@scrollback/store-core";
+import { type Conversion, convertMessages, type MessageLosses } from "@scrollback/store-core/internal";
 import { filePart } from "./file-blocks.ts";
 
 /**

@@ -11,19 +11,9 @@ import {
   type StoredMessage,
 } from "@langchain/core/messages";
 import { envelope, nameOf, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import {
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isObject,
-  type MessageStore,
-  pairedHistory,
-  reportUnpaired,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { pairedHistory, reportUnpaired } from "@scrollback/store-core/internal";
 import { roleOf, storedHistoryTraits } from "./stored-history.ts";
 import { toStoredMessage } from "./stored-message.ts";
 

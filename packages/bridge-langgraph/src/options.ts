@@ -1,4 +1,4 @@
-import { hasMethods, invalid } from "@scrollback/store-core";
+import { hasMethods, invalid } from "@scrollback/store-core/driver";
 
 /**
  * Refuses stores that trim or expire, because a checkpoint may refer to older data, which would be removed first.

@@ -6,7 +6,8 @@ import {
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
 import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import { isObject, type MessageStore } from "@scrollback/store-core";
+import type { MessageStore } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import {
   encodeValue,
   type PartsById,

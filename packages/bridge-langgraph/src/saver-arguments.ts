@@ -1,5 +1,6 @@
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
-import { invalid, isCount, isId, isObject } from "@scrollback/store-core";
+import { invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { isCount } from "@scrollback/store-core/internal";
 
 /** @throws StoreError `INVALID_ARGUMENT` for values that `put` cannot store. */
 export function checkPut(checkpoint: unknown, newVersions: unknown): void {

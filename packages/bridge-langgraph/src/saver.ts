@@ -11,17 +11,8 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import {
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isOneOf,
-  type MessageStore,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
 import { CheckpointLog } from "./checkpoint-log.ts";
 import { CheckpointReader, type FoundCheckpoint } from "./checkpoint-reader.ts";
 import { CheckpointWriter, NO_PARENT } from "./checkpoint-writer.ts";

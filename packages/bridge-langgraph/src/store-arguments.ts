@@ -1,5 +1,7 @@
 import { type Operation, validateNamespace } from "@langchain/langgraph-checkpoint";
-import { invalid, isCount, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
+import { isCount } from "@scrollback/store-core/internal";
 import { checkLimit, checkObject } from "./saver-arguments.ts";
 
 const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];

@@ -16,14 +16,8 @@ import {
   type SearchItem,
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
-import {
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
 import { matchesFilter } from "./item-filter.ts";
 import { ItemTable } from "./item-table.ts";
 import { checkStores } from "./options.ts";

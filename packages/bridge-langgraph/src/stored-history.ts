@@ -1,5 +1,6 @@
 import type { StoredMessage } from "@langchain/core/messages";
-import type { ChatMessage, HistoryTraits } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import type { HistoryTraits } from "@scrollback/store-core/internal";
 
 /** The role for trimming: a turn begins with a human message, and a tool message stays with the preceding message. */
 export function roleOf(type: string): ChatMessage["role"] {

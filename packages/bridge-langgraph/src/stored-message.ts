@@ -4,7 +4,8 @@ import {
   mapStoredMessagesToChatMessages,
   type StoredMessage,
 } from "@langchain/core/messages";
-import { hasMethods, invalid, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { hasMethods, invalid } from "@scrollback/store-core/driver";
 
 /** The fields of LangChain's messages. The constructor's arguments may have others. */
 const fields = [

@@ -6,16 +6,15 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Conversion,
   convertMessages,
   isContentPart,
   type MessageLosses,
   outputOfPart,
-  type Part,
   textOfToolOutput,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import { fileBlock } from "./file-blocks.ts";
 
 /**

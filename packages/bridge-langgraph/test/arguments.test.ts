@@ -1,5 +1,5 @@
 import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackChatMessageHistory } from "../src/history.ts";

@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, MemorySaver } from "@langchain/langgraph-checkpoint";
-import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";

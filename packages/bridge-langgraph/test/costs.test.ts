@@ -1,5 +1,5 @@
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";

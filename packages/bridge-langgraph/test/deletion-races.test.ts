@@ -1,4 +1,4 @@
-import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";

@@ -5,7 +5,7 @@ import type {
   EntryIndex,
   ListRequest,
   ReadRequest,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 
 /** A driver that calls `before`, with the number of the request, before each read, commit, deletion and request of the index. */

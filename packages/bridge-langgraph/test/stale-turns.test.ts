@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { ScrollbackSaver, type ScrollbackSaverOptions } from "../src/index.ts";
 import { configOf, listedIds, putValues, valuesOf } from "./checkpoints.ts";

@@ -1,6 +1,7 @@
 import { Annotation, getStore, START, StateGraph } from "@langchain/langgraph";
 import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
-import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";

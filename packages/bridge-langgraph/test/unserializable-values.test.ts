@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";

@@ -15,18 +15,16 @@ import {
   OpenAIResponsesCompactionSession,
   type OpenAIResponsesCompactionSessionOptions,
 } from "@openai/agents-openai";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
   invalid,
-  isFunction,
   isObject,
   isOneOf,
   isString,
-  type MessageStore,
-  type Revision,
-  StoreError,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import { openItems, type ScrollbackSessionOptions, sessionChecks } from "./items.ts";
 import { ScrollbackSession } from "./scrollback-session.ts";
 

@@ -1,4 +1,5 @@
-import type { MessageLosses, Part } from "@scrollback/store-core";
+import type { Part } from "@scrollback/store-core";
+import type { MessageLosses } from "@scrollback/store-core/internal";
 import { filePart } from "./input-files.ts";
 
 const textFields: ReadonlyMap<unknown, "text" | "refusal"> = new Map([

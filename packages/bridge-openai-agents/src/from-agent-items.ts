@@ -1,11 +1,6 @@
 import type { AgentInputItem, AssistantMessageItem, UserMessageItem } from "@openai/agents-core";
-import {
-  type ChatMessage,
-  type Conversion,
-  convertMessages,
-  type MessageLosses,
-  type Part,
-} from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
+import { type Conversion, convertMessages, type MessageLosses } from "@scrollback/store-core/internal";
 import { inputPart, reasoningPart, textPart } from "./content-parts.ts";
 import { callPart, resultPart } from "./tool-items.ts";
 

@@ -1,13 +1,13 @@
 import type { UserMessageItem } from "@openai/agents-core";
+import type { FilePart } from "@scrollback/store-core";
 import {
-  type FilePart,
   fileContent,
   fileSource,
   type MessageLosses,
   type PartFile,
   parseDataUrl,
   urlOfFile,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 
 /** A piece of input from a user or a tool. */
 export type InputContent = Exclude<UserMessageItem["content"], string>[number];

@@ -1,16 +1,8 @@
 import type { AgentInputItem } from "@openai/agents-core";
 import { nameOf } from "@scrollback/collections";
-import {
-  type Check,
-  checkOptions,
-  type HistoryTraits,
-  hasMethods,
-  invalid,
-  isId,
-  type MessageStore,
-  type MessageTraits,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import type { MessageStore, MessageTraits, StoreFactory } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
+import type { HistoryTraits } from "@scrollback/store-core/internal";
 
 /** Options of a session: its stores and its id. */
 export interface ScrollbackSessionOptions {

@@ -9,16 +9,9 @@ import {
   type SessionHistoryTransactionAwareSession,
   UserError,
 } from "@openai/agents-core";
-import {
-  invalid,
-  isObject,
-  type MessageStore,
-  pairedHistory,
-  reportUnpaired,
-  retryOnConflict,
-  type StoreFactory,
-  storedCopy,
-} from "@scrollback/store-core";
+import { type MessageStore, retryOnConflict, type StoreFactory } from "@scrollback/store-core";
+import { invalid, isObject } from "@scrollback/store-core/driver";
+import { pairedHistory, reportUnpaired, storedCopy } from "@scrollback/store-core/internal";
 import { itemHistoryTraits, itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";

@@ -1,16 +1,15 @@
 import type { AgentInputItem } from "@openai/agents-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Conversion,
   convertMessages,
   fileOfPart,
   isContentPart,
   type MessageLosses,
   outputOfPart,
-  type Part,
   plainJson,
   textOfToolOutput,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import { fileItem, type InputContent } from "./input-files.ts";
 
 /**

@@ -1,5 +1,6 @@
 import type { FunctionCallItem, FunctionCallResultItem } from "@openai/agents-core";
-import { type MessageLosses, type Part, parseJson } from "@scrollback/store-core";
+import type { Part } from "@scrollback/store-core";
+import { type MessageLosses, parseJson } from "@scrollback/store-core/internal";
 import { inputPart } from "./content-parts.ts";
 import { filePart } from "./input-files.ts";
 

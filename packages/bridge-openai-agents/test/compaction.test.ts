@@ -1,7 +1,8 @@
 import { Agent, type AgentInputItem, run, setTracingDisabled } from "@openai/agents-core";
 import { assistantMessage, ScriptedModel } from "@openai/agents-core/testing";
 import { OpenAIResponsesCompactionSession } from "@openai/agents-openai";
-import { type CommitRequest, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type CommitRequest, createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { ScrollbackCompactionSession } from "../src/compaction.ts";

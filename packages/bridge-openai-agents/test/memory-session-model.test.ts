@@ -1,5 +1,6 @@
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
-import { createMemoryStores, pairedHistory } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { pairedHistory } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { ScrollbackSession } from "../src/index.ts";

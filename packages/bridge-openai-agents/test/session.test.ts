@@ -1,5 +1,6 @@
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";

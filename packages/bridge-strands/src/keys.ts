@@ -1,5 +1,5 @@
 import { nameOf } from "@scrollback/collections";
-import { invalid, isId } from "@scrollback/store-core";
+import { invalid, isId } from "@scrollback/store-core/driver";
 
 /** The prefix of the values' thread ids. */
 export const VALUES = "strands:value";

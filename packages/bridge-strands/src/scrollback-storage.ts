@@ -1,15 +1,7 @@
 import { Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
-import {
-  type Check,
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isFunction,
-  isOneOf,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import { checkKey, groupOf, INDEXES, indexOf, mayHave, VALUES } from "./keys.ts";
 import { type CachedHead, memberOf, readValue, snapshotOf, type ValueHead, writeValue } from "./value.ts";
 

@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { Agent, SessionManager } from "@strands-agents/sdk";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";

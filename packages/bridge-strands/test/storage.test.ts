@@ -1,5 +1,6 @@
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { Agent, SessionManager } from "@strands-agents/sdk";
 import { InMemoryStorage } from "@strands-agents/sdk/storage";

@@ -1,4 +1,5 @@
-import { StoreError, unrefTimer } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { unrefTimer } from "@scrollback/store-core/internal";
 import { MAX_ATTEMPTS, pauseAfter, untilReachable } from "./attempts.ts";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { pause, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { pause } from "@scrollback/store-core/internal";
 
 /** The maximum number of attempts of a write that loses to other writers. */
 export const MAX_ATTEMPTS = 20;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { resultNow, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { resultNow } from "@scrollback/store-core/internal";
 import { ActiveRun } from "./active-run.ts";
 import { patched, planAppend, planDropAnswer, planEdit } from "./changes.ts";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "./chat.ts";

@@ -1,4 +1,6 @@
-import { type Check, callNow, jsonCodec, reporter, StoreError } from "@scrollback/store-core";
+import { jsonCodec, StoreError } from "@scrollback/store-core";
+import type { Check } from "@scrollback/store-core/driver";
+import { callNow, reporter } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 import { messageProblem } from "./checks.ts";
 import type { ChatContext } from "./context.ts";

@@ -1,5 +1,6 @@
 import { Lists, systemListClock } from "@scrollback/collections";
-import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
+import { isId } from "@scrollback/store-core/driver";
 import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";

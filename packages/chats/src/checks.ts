@@ -1,21 +1,22 @@
+import { jsonCodec, StoreError } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
   hasMethods,
   invalid,
-  isBoolean,
-  isCount,
-  isFunction,
   isId,
   isObject,
   isOneOf,
+  isString,
+} from "@scrollback/store-core/driver";
+import {
+  isBoolean,
+  isCount,
+  isFunction,
   isPositiveInteger,
   isSignal,
-  isString,
   isTimerMs,
-  jsonCodec,
-  StoreError,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 
 const MAX_MESSAGE_ID_BYTES = 256;

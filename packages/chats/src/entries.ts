@@ -1,12 +1,7 @@
 import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import {
-  type ChatMessage,
-  isCount,
-  isObject,
-  jsonCodec,
-  StoreError,
-  type ThreadPage,
-} from "@scrollback/store-core";
+import { type ChatMessage, jsonCodec, StoreError, type ThreadPage } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import { isCount } from "@scrollback/store-core/internal";
 import type { ChatEntry, Identified, LastMessage } from "./chat.ts";
 
 const PREVIEW_CHARACTERS = 160;

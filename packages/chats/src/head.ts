@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { type Listed, parseListed } from "@scrollback/collections";
-import { invalid, jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import type { Chat, ChatSummary } from "./chat.ts";
 
 /** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */

@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
-import { isBoolean, isObject, isOneOf, isRecordTime, jsonCodec, StoreError } from "@scrollback/store-core";
+import { jsonCodec, StoreError } from "@scrollback/store-core";
+import { isObject, isOneOf } from "@scrollback/store-core/driver";
+import { isBoolean, isRecordTime } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "./chat.ts";
 import { checkNewMessages, checkPatch, optionChecks } from "./checks.ts";
 import type { ChatContext } from "./context.ts";

@@ -1,5 +1,6 @@
 import { nameOf, rebuildLists } from "@scrollback/collections";
-import { isObject, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import type { ChatList, ChatSummary, Identified, ListChats } from "./chat.ts";
 import { deleteChat } from "./delete-chats.ts";
 import { type Copying, listedChat, type StoredSummary } from "./head.ts";

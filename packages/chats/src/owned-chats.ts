@@ -1,5 +1,5 @@
 // Exceeds 300 lines because every call on chats is declared here once, with its contract.
-import { isFunction, resultNow } from "@scrollback/store-core";
+import { isFunction, resultNow } from "@scrollback/store-core/internal";
 import { type BeginOptions, beginRun, type DecideRunChange, type RunChange, stopRun } from "./begin-run.ts";
 import {
   appended,

@@ -1,4 +1,5 @@
-import { checkOptions, invalid, isFunction, isObject } from "@scrollback/store-core";
+import { checkOptions, invalid, isObject } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import {
   checkMessages,
   checkNewMessages,

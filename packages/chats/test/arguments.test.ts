@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { message, storeError } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { ChatStore, type ChatStoreOptions, type Identified } from "../src/index.ts";
 

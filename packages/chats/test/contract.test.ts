@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { runChatContract } from "../src/contract/index.ts";

@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createMemoryStores, createStores } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
 import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";

@@ -1,4 +1,4 @@
-import { type MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core";
+import { type MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 

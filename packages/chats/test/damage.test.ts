@@ -1,12 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import {
-  aesGcmCodec,
-  createStores,
-  MemoryDriver,
-  MemoryIndex,
-  StoreError,
-  systemClock,
-} from "@scrollback/store-core";
+import { aesGcmCodec, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";

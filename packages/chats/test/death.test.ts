@@ -1,4 +1,4 @@
-import { createStores, type Driver, type EntryIndex } from "@scrollback/store-core";
+import { createStores, type Driver, type EntryIndex } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

@@ -1,6 +1,7 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { rebuildLists } from "@scrollback/collections";
-import { createStores, MemoryIndex, StoreError, systemClock } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

@@ -1,4 +1,5 @@
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type Identified } from "../src/index.ts";

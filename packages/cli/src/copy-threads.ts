@@ -1,4 +1,5 @@
-import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";

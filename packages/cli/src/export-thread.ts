@@ -1,4 +1,5 @@
-import { isUnfinishedCopy, type StoreError, type StoreFactory, ThreadReader } from "@scrollback/store-core";
+import type { StoreError, StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { chatMessagesOf } from "./formats/chat-entry.ts";

@@ -1,5 +1,6 @@
 import { isListed } from "@scrollback/collections";
-import { isCount, type ThreadPage } from "@scrollback/store-core";
+import type { ThreadPage } from "@scrollback/store-core";
+import { isCount } from "@scrollback/store-core/internal";
 
 /** The layers and bridges, as the ids of their threads begin: what such a thread holds is theirs, not a conversation of messages. */
 const LAYERS = [

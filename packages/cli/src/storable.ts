@@ -1,4 +1,5 @@
-import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 
 /** A message or the metadata of a thread. */
 export type StorableValue = { readonly message: unknown } | { readonly metadata: unknown };

@@ -1,5 +1,6 @@
 import { isListed } from "@scrollback/collections";
-import { type StoreFactory, ThreadReader } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { ThreadReader } from "@scrollback/store-core/internal";
 import { encodeText } from "./formats/entry.ts";
 import { ContentDigest } from "./formats/thread-file.ts";
 

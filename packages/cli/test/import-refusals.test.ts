@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { ChatStore } from "@scrollback/chats";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 

@@ -1,4 +1,5 @@
-import { type ChatMessage, type Check, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import type { Check } from "@scrollback/store-core/driver";
 
 /**
  * Wraps any value as a message: the metadata of a message with empty content. The role determines trimming: a turn begins

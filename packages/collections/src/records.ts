@@ -2,19 +2,14 @@ import { hash } from "node:crypto";
 import {
   type ChatMessage,
   chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isObject,
-  isSignal,
-  isString,
   jsonCodec,
   type MessageStore,
   type Revision,
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isId, isObject, isString } from "@scrollback/store-core/driver";
+import { isSignal } from "@scrollback/store-core/internal";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import type { Listed } from "./lists/listed.ts";

@@ -1,4 +1,6 @@
-import { type ChatMessage, chatMessageTraits, checkOptions, isBoolean } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
+import { checkOptions } from "@scrollback/store-core/driver";
+import { isBoolean } from "@scrollback/store-core/internal";
 import { approvalsIn, isQuestion } from "./exchanges.ts";
 import { checkMessages } from "./reducer.ts";
 

@@ -1,4 +1,5 @@
-import { type ChatMessage, isBoolean, isPositiveInteger, untilAborted } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { isBoolean, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { cutsExchange, toolUseIn } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 

@@ -1,4 +1,5 @@
-import { type ChatMessage, chatMessageTraits, kindOf } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
+import { kindOf } from "@scrollback/store-core/driver";
 
 const { toolCalls, toolResults } = chatMessageTraits;
 

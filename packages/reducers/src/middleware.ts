@@ -1,12 +1,6 @@
-import {
-  type ChatMessage,
-  chatHistoryTraits,
-  hasMethods,
-  invalid,
-  type Part,
-  pairedHistory,
-  reportUnpaired,
-} from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
+import { hasMethods, invalid } from "@scrollback/store-core/driver";
+import { chatHistoryTraits, pairedHistory, reportUnpaired } from "@scrollback/store-core/internal";
 import type { LanguageModelMiddleware } from "ai";
 import { type ChatReducer, checkMessages } from "./reducer.ts";
 

@@ -2,28 +2,27 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type Change,
   type ChatMessage,
-  chatHistoryTraits,
   chatMessageTraits,
-  checkOptions,
   type ExpireOptions,
-  emitWarning,
-  hasMethods,
-  invalid,
-  isCount,
-  isFunction,
-  isOneOf,
-  isSignal,
   type MessageStore,
-  pairedHistory,
   type ReadOptions,
   type Revision,
-  reportUnpaired,
   retryOnConflict,
   type StoreState,
   type ThreadPage,
-  untilAborted,
   type WriteOptions,
 } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
+import {
+  chatHistoryTraits,
+  emitWarning,
+  isCount,
+  isFunction,
+  isSignal,
+  pairedHistory,
+  reportUnpaired,
+  untilAborted,
+} from "@scrollback/store-core/internal";
 import { type ChatReducer, checkSettings } from "./reducer.ts";
 
 /** Options of {@link withReducer}. */

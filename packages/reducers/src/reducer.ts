@@ -1,11 +1,6 @@
-import {
-  type ChatMessage,
-  type Check,
-  chatMessageTraits,
-  checkOptions,
-  invalid,
-  isSignal,
-} from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
+import { type Check, checkOptions, invalid } from "@scrollback/store-core/driver";
+import { isSignal } from "@scrollback/store-core/internal";
 
 /** Options of {@link ChatReducer.reduce}. */
 export interface ReduceOptions {

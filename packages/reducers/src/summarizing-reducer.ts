@@ -1,11 +1,6 @@
-import {
-  type ChatMessage,
-  isCount,
-  isOneOf,
-  isPositiveInteger,
-  isString,
-  untilAborted,
-} from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { isOneOf, isString } from "@scrollback/store-core/driver";
+import { isCount, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { isQuestion, isReasoning, isToolContent, toolUseIn } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 import { digestsOf, SummaryCache, summaryIn, summaryMessage } from "./summary.ts";

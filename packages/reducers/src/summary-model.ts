@@ -1,4 +1,5 @@
-import { type ChatMessage, type Check, hasMethods, invalid, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { type Check, hasMethods, invalid } from "@scrollback/store-core/driver";
 import { generateText, type LanguageModel, type ModelMessage, RetryError } from "ai";
 
 /** The input of a summary. */

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { type ChatMessage, chatMessageTraits, jsonCodec, SUMMARY_MARK } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits, jsonCodec } from "@scrollback/store-core";
+import { SUMMARY_MARK } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
 
 /** The message that replaces the messages that it summarises. */

@@ -1,11 +1,6 @@
-import {
-  type ChatMessage,
-  invalid,
-  isFunction,
-  isPositiveInteger,
-  StoreError,
-  untilAborted,
-} from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
+import { isFunction, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { answersEarlier, cutsExchange, isQuestion } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 

@@ -1,4 +1,5 @@
-import { type ChatMessage, isCount, isPositiveInteger, untilAborted } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { isCount, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { cutsExchange, isQuestion } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 

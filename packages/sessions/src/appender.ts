@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "@scrollback/collections";
-import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { pause } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
 import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";

@@ -1,5 +1,5 @@
 import { type ListClock, systemListClock } from "@scrollback/collections";
-import { type Clock, systemClock } from "@scrollback/store-core";
+import { type Clock, systemClock } from "@scrollback/store-core/driver";
 
 /** The clocks and timers that a service uses. Tests and simulations supply their own. */
 export interface SessionClock extends Clock, ListClock {}

@@ -1,5 +1,6 @@
 import type { Names } from "@scrollback/collections";
-import { invalid, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import { sessionOf } from "./live-session.ts";
 import type { ListSessionsRequest, ListSessionsResponse, Session, SessionKey } from "./session.ts";
 import { type ListedSession, memberOf, sessionOfNames } from "./session-lists.ts";

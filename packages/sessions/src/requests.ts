@@ -1,16 +1,14 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
   hasMethods,
   invalid,
-  isBoolean,
-  isCount,
-  isFunction,
   isId,
   isObject,
   isOneOf,
-  StoreError,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { isBoolean, isCount, isFunction } from "@scrollback/store-core/internal";
 import type { Session, SessionEvent } from "./session.ts";
 
 const isTime: Check = (value) =>

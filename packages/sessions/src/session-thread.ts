@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Listed } from "@scrollback/collections";
 import {
   type ChatMessage,
-  invalid,
   type Revision,
   StoreError,
   type StoreFactory,
   type ThreadPage,
 } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 import { FORMAT_VERSION, parseSession } from "./format.ts";
 import { copyOf, largestKey, prefixed, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";

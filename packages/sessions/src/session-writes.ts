@@ -1,4 +1,5 @@
-import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { pause } from "@scrollback/store-core/internal";
 import type { Appender } from "./appender.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
 import type { Scopes } from "./scopes.ts";

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { createStores, MemoryDriver, MemoryIndex, StoreError, systemClock } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

@@ -1,4 +1,4 @@
-import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { event, setting } from "../src/contract/values.ts";

@@ -1,5 +1,6 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
-import { createMemoryStores, createStores, MemoryDriver, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { sessionContract, trialOf } from "../src/contract/index.ts";
 import { SessionService } from "../src/index.ts";

@@ -1,4 +1,4 @@
-import { createStores, MemoryDriver, systemClock } from "@scrollback/store-core";
+import { createStores, MemoryDriver, systemClock } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { systemSessionClock } from "../src/clock.ts";
 import { SessionService } from "../src/index.ts";

@@ -1,4 +1,5 @@
-import { aesGcmCodec, createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { aesGcmCodec } from "@scrollback/store-core";
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { event, setting } from "../src/contract/values.ts";

@@ -1,4 +1,4 @@
-import { createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-core";
+import { createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { SessionService } from "../src/index.ts";
 

@@ -1,12 +1,5 @@
-import {
-  createMemoryStores,
-  createStores,
-  MemoryDriver,
-  MemoryIndex,
-  StoreError,
-  type StoreFactory,
-  systemClock,
-} from "@scrollback/store-core";
+import { createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";

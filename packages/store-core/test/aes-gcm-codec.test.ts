@@ -2,14 +2,13 @@ import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createStores, MemoryDriver } from "../src/driver.ts";
 import {
   type AesGcmCodecOptions,
   aesGcmCodec,
   type Codec,
-  createStores,
   gzipCodec,
   jsonCodec,
-  MemoryDriver,
   type StoreError,
 } from "../src/index.ts";
 import { looseBase64 } from "./loose-base64.ts";

@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import {
-  type ChatMessage,
-  createStores,
-  type Driver,
-  MemoryDriver,
-  type MessageStore,
-  type StoreFactory,
-} from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
+import type { ChatMessage, MessageStore, StoreFactory } from "../src/index.ts";
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { callNow, callWithin, reporter, resultNow } from "../src/index.ts";
+import { callNow, callWithin, reporter, resultNow } from "../src/internal.ts";
 
 const warnings: unknown[] = [];
 const unhandled: unknown[] = [];

@@ -1,6 +1,6 @@
 // Started by `commit-cost.server.test.ts`: prints the ratios of a commit of 1 and of 20 messages as JSON.
 import { messagesFrom } from "../../../benchmarks/src/messages.ts";
-import { createStores, type Driver, MemoryDriver, NO_THREAD } from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver, NO_THREAD } from "../src/driver.ts";
 
 /** A driver without any work, so that only store-core is measured. */
 const driver: Driver = {

@@ -10,7 +10,7 @@ import {
   textOfToolOutput,
   toolOutput,
   urlOfFile,
-} from "../src/index.ts";
+} from "../src/internal.ts";
 
 test("losses: the loss of a value replaces those inside it; a message that is not converted is one loss", () => {
   const losses = new MessageLosses(2);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createMemoryStores, formatCursor } from "../src/index.ts";
+import { createMemoryStores } from "../src/index.ts";
+import { formatCursor } from "../src/store/cursor.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });
 

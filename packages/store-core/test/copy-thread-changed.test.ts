@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStores, createStores, MemoryDriver, type StoreFactory } from "../src/index.ts";
+import { createStores, MemoryDriver } from "../src/driver.ts";
+import { createMemoryStores, type StoreFactory } from "../src/index.ts";
 
 const user = (content: string) => ({ role: "user" as const, content });
 const CONFLICT = { code: "CONFLICT" };

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  type CommitRequest,
-  createMemoryStores,
-  createStores,
-  MemoryDriver,
-  type StoreFactory,
-} from "../src/index.ts";
+import { type CommitRequest, createStores, MemoryDriver } from "../src/driver.ts";
+import { createMemoryStores, type StoreFactory } from "../src/index.ts";
 
 const user = (content: string) => ({ role: "user" as const, content });
 const PROGRESS = "scrollback.copy";

@@ -1,12 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import {
-  type ChatMessage,
-  createStores,
-  type Driver,
-  MemoryDriver,
-  type MessageStore,
-  type ThreadPage,
-} from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
+import type { ChatMessage, MessageStore, ThreadPage } from "../src/index.ts";
 
 const messages = (count: number, name: string): ChatMessage[] =>
   Array.from({ length: count }, (_, index) => ({ role: "user", content: `${name} ${index + 1}` }));

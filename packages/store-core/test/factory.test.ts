@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
+import { createStores, MemoryDriver } from "../src/driver.ts";
 import {
   type Codec,
   createMemoryStores,
-  createStores,
   gzipCodec,
-  MemoryDriver,
   type MessageTraits,
   openStores,
   type StoreOptions,

@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import {
-  createMemoryStores,
-  createStores,
-  MemoryRecordLog,
-  RecordLogDriver,
-  StoreError,
-} from "../src/index.ts";
+import { createMemoryStores, StoreError } from "../src/index.ts";
 
 const anything = fc.anything({
   withBigInt: true,
@@ -45,12 +39,7 @@ function expectNoPollution(): void {
   expect(Object.getOwnPropertyNames(Array.prototype)).not.toContain("polluted");
 }
 
-const drivers = {
-  memory: () => createMemoryStores(),
-  "the record log": () => createStores(new RecordLogDriver(new MemoryRecordLog())),
-};
-
-describe.each(Object.entries(drivers))("C13 any value given to a store over %s", (_, makeStores) => {
+describe("C13 any value given to a store", () => {
   test("as messages is stored completely or fails with INVALID_ARGUMENT", async () => {
     const part = fc.oneof(anything, fc.record({ type: fc.string(), text: anything, toolCallId: anything }));
     const message = fc.oneof(
@@ -63,7 +52,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
     );
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.array(message, { maxLength: 3 }), anything), async (messages) => {
-        const store = makeStores().open("thread");
+        const store = createMemoryStores().open("thread");
         const before = JSON.stringify(await store.read());
         try {
           await store.addMessages(messages as never);
@@ -88,7 +77,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
     const refusals = ["INVALID_ARGUMENT", "CONFLICT", "ABORTED", "TOO_LARGE"];
     await fc.assert(
       fc.asyncProperty(options, options, async (one, other) => {
-        const store = makeStores().open("thread");
+        const store = createMemoryStores().open("thread");
         await store.addMessages([{ role: "user", content: "first" }]);
         await settled(() => store.commit(one as never, other as never), ...refusals);
         await settled(() => store.read(one as never), ...refusals);
@@ -96,7 +85,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
         await settled(() => store.popMessage(one as never), ...refusals);
         await settled(() => store.clear(one as never), ...refusals);
         await settled(() => store.replaceMessages(one as never, other as never), ...refusals);
-        await settled(() => makeStores().open(one as never), ...refusals);
+        await settled(() => createMemoryStores().open(one as never), ...refusals);
       }),
       { numRuns: rounds(120, 300) },
     );
@@ -104,7 +93,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
   });
 
   test("as a state is accepted or fails with INVALID_STATE", async () => {
-    const { backend } = makeStores().settings;
+    const { backend } = createMemoryStores().settings;
     const state = fc.oneof(
       anything,
       fc.record(
@@ -131,11 +120,11 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
     const refusals = ["INVALID_STATE", "CORRUPT"];
     await fc.assert(
       fc.asyncProperty(state, async (given) => {
-        const store = makeStores().open("thread");
+        const store = createMemoryStores().open("thread");
         await settled(() => store.updateFromState(given), ...refusals);
         await settled(
           async () => {
-            const restored = makeStores().restore(given);
+            const restored = createMemoryStores().restore(given);
             await restored.addMessages([{ role: "user", content: "more" }]);
             await restored.read({ limit: 3 });
           },
@@ -148,7 +137,7 @@ describe.each(Object.entries(drivers))("C13 any value given to a store over %s",
   });
 
   test("as a cursor that resembles a valid one is used, or fails with INVALID_ARGUMENT", async () => {
-    const stores = makeStores();
+    const stores = createMemoryStores();
     const store = stores.open("thread");
     await store.addMessages(Array.from({ length: 5 }, (_, index) => ({ role: "user", content: `${index}` })));
     const { newer = "" } = await store.read();

@@ -1,40 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  createMemoryStores,
-  createStores,
-  jsonCodec,
-  MemoryRecordLog,
-  RecordLogDriver,
-} from "../src/index.ts";
-
-// Four times the input may take four times the time, not sixteen. The time is the CPU time of this process, the minimum of
-// several runs, because other processes use the machine.
-
-const isDeep = process.env.SCROLLBACK_DEEP === "1";
-const SIZES = isDeep ? ([4_000, 16_000] as const) : ([1_000, 4_000] as const);
-/** A commit to the record log has at most 10,000 messages. */
-const BATCHES = isDeep ? ([2_500, 10_000] as const) : ([500, 2_000] as const);
-const TRIMMED = isDeep ? ([300, 1_200] as const) : ([100, 400] as const);
-const ROUNDS = isDeep ? 6 : 4;
-const MOST_TIMES = 10;
-/** Times below this number of microseconds are too inexact to compare. */
-const SHORTEST_US = 100;
-
-async function growth(sizes: readonly [number, number], run: (size: number) => unknown): Promise<number> {
-  const fastest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, size] of sizes.entries()) {
-      const before = process.cpuUsage();
-      await run(size);
-      const { user, system } = process.cpuUsage(before);
-      fastest[index] = Math.min(fastest[index] ?? 0, user + system);
-    }
-  }
-  return (fastest[1] ?? 0) / Math.max(SHORTEST_US, fastest[0] ?? 0);
-}
-
-const many = <T>(size: number, make: (index: number) => T): T[] =>
-  Array.from({ length: size }, (_, index) => make(index));
+import { createMemoryStores, jsonCodec } from "../src/index.ts";
+import { declareStoreCosts, growth, MOST_TIMES, many, SIZES } from "./growth.ts";
 
 const values: Record<string, (size: number) => unknown> = {
   "a list of values that JSON lacks": (size) =>
@@ -52,43 +18,4 @@ test.each(Object.entries(values))("C8 the cost of %s grows linearly with its len
   expect(await growth(SIZES, both)).toBeLessThan(MOST_TIMES);
 });
 
-const stores = {
-  memory: () => createMemoryStores({ maxMessages: 100_000 }),
-  "the record log": () => createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages: 100_000 }),
-};
-
-test.each(Object.entries(stores))(
-  "C12 the cost of a batch over %s grows linearly with its length",
-  async (_, make) => {
-    const batch = async (size: number) => {
-      const store = make().open();
-      await store.addMessages(many(size, (index) => ({ role: "assistant", content: `${index}` })));
-      await store.listMessages();
-    };
-    expect(await growth(BATCHES, batch)).toBeLessThan(MOST_TIMES);
-  },
-);
-
-test.each(
-  Object.entries({
-    memory: (maxMessages: number) => createMemoryStores({ maxMessages }),
-    "the record log": (maxMessages: number) =>
-      createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages }),
-  }),
-)(
-  "C6 the cost of trimming over %s grows linearly with the messages in which no turn begins",
-  async (_, make) => {
-    const prepared = new Map<number, ReturnType<ReturnType<typeof make>["open"]>>();
-    for (const size of TRIMMED) {
-      const store = make(size).open();
-      prepared.set(size, store);
-      for (let number = 0; number < size; number++)
-        await store.addMessages([{ role: "assistant", content: "a" }]);
-    }
-    const trim = async (size: number) => {
-      for (let round = 0; round < 5; round++)
-        await prepared.get(size)?.addMessages([{ role: "tool", content: "t" } as never]);
-    };
-    expect(await growth(TRIMMED, trim)).toBeLessThan(MOST_TIMES);
-  },
-);
+declareStoreCosts("memory", (maxMessages) => createMemoryStores({ maxMessages }));

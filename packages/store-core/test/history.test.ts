@@ -1,12 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import {
-  type ChatMessage,
-  chatHistoryTraits,
-  type Part,
-  pairedHistory,
-  reportUnpaired,
-  StoreError,
-} from "../src/index.ts";
+import { type ChatMessage, type Part, StoreError } from "../src/index.ts";
+import { chatHistoryTraits, pairedHistory, reportUnpaired } from "../src/internal.ts";
 
 const call = (id: string): Part => ({ type: "tool-call", toolCallId: id, toolName: "t", input: {} });
 const result = (id: string): Part => ({ type: "tool-result", toolCallId: id, toolName: "t", output: 1 });

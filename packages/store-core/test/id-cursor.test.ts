@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatIdCursor, parseIdCursor } from "../src/index.ts";
+import { formatIdCursor, parseIdCursor } from "../src/driver.ts";
 
 test.each(["a", "a/\0💬", "after.", "é".repeat(512)])("a cursor leads back to its id: %j", (id) => {
   expect(parseIdCursor("listThreads", { prefix: "", cursor: formatIdCursor(id) })).toBe(id);

@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  createMemoryStores,
-  createStores,
-  type ListRequest,
-  type ListThreadsOptions,
-  MemoryDriver,
-  type StoreError,
-  type UnreadableThread,
-} from "../src/index.ts";
+import { createStores, type ListRequest, MemoryDriver, type UnreadableThread } from "../src/driver.ts";
+import { createMemoryStores, type ListThreadsOptions, type StoreError } from "../src/index.ts";
 
 /** A memory driver that records the requested lists. */
 class WatchedDriver extends MemoryDriver {

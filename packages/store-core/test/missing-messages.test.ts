@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withMissing } from "../src/index.ts";
+import { withMissing } from "../src/driver.ts";
 
 const wanted = { first: 4, next: 8, pinned: null, compaction: null };
 const at = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, record: `r${sequence}` }));

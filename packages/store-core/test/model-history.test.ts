@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type ChatMessage, modelHistory, type Part } from "../src/index.ts";
+import type { ChatMessage, Part } from "../src/index.ts";
+import { modelHistory } from "../src/internal.ts";
 
 const call = (id: string, fields: object = {}): Part => ({
   ...{ type: "tool-call", toolCallId: id, toolName: "t", input: {}, ...fields },

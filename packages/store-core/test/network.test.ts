@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { clientFrom, errorTable, isUrl, PendingCalls, StoreError } from "../src/index.ts";
+import { clientFrom, errorTable, isUrl, PendingCalls } from "../src/driver.ts";
+import { StoreError } from "../src/index.ts";
 
 const failure = (properties: object, options?: ErrorOptions): Error =>
   Object.assign(new Error("with a secret: hunter2", options), properties);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createStores, type Driver, MemoryDriver } from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
 
 test("C5 a commit sent again after its thread expired repeats no revision", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });

@@ -5,7 +5,7 @@ import {
   type DeleteRequest,
   type Driver,
   MemoryDriver,
-} from "../src/index.ts";
+} from "../src/driver.ts";
 
 const hello = { role: "user", content: "hello" } as const;
 

@@ -1,7 +1,8 @@
 import { tracingChannel } from "node:diagnostics_channel";
 import { expect, test } from "vitest";
-import { MemoryDriver, type StoreCall } from "../src/index.ts";
-import { observed } from "../src/observation.ts";
+import { MemoryDriver } from "../src/driver.ts";
+import type { StoreCall } from "../src/index.ts";
+import { observed } from "../src/store/observation.ts";
 
 // This test creates no factory, so the channels have no subscriber even if OpenTelemetry is installed.
 const reads = tracingChannel<object, StoreCall>("scrollback:read");

@@ -1,14 +1,8 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  createStores,
-  type Driver,
-  formatRecord,
-  MemoryDriver,
-  type StoreCall,
-  type StoreRetry,
-} from "../src/index.ts";
+import { createStores, type Driver, formatRecord, MemoryDriver } from "../src/driver.ts";
+import type { StoreCall, StoreRetry } from "../src/index.ts";
 
 const calls = {
   commit: tracingChannel<object, StoreCall>("scrollback:commit"),

@@ -26,14 +26,8 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import {
-  createMemoryStores,
-  createStores,
-  type Driver,
-  formatRecord,
-  MemoryDriver,
-  type StoreCall,
-} from "../src/index.ts";
+import { createStores, type Driver, formatRecord, MemoryDriver } from "../src/driver.ts";
+import { createMemoryStores, type StoreCall } from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();
 /** Throws if a test requests it, as a user's processor may do. */

@@ -6,7 +6,7 @@ import {
   type Driver,
   type ErrorClassification,
   MemoryDriver,
-} from "../src/index.ts";
+} from "../src/driver.ts";
 
 /** A memory driver that first calls `fail` with the number of calls so far, which decides whether the call throws. */
 function failing(fail: (calls: number) => ErrorClassification | undefined) {

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import type { ConnectionPool } from "../src/index.ts";
+import type { ConnectionPool } from "../src/driver.ts";
 
 // Fake timers replace only the global functions.
 vi.mock("node:timers/promises", () => ({
@@ -17,7 +17,8 @@ vi.mock("node:timers/promises", () => ({
 }));
 // The test files of a worker share its modules. This file needs modules of its own, which use the mock.
 vi.resetModules();
-const { PooledCalls, StoreError } = await import("../src/index.ts");
+const { PooledCalls } = await import("../src/driver.ts");
+const { StoreError } = await import("../src/index.ts");
 afterAll(() => {
   vi.resetModules();
 });

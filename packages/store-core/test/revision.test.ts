@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatRevision, parseRevision } from "../src/index.ts";
+import { formatRevision, parseRevision } from "../src/driver.ts";
 
 test.each([
   ["SJWmiGVEmVFHbZgP", 1, undefined, "SJWmiGVEmVFHbZgP.1"],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ChatMessage, createMemoryStores, type StoreFactory, ThreadReader } from "../src/index.ts";
+import { type ChatMessage, createMemoryStores, type StoreFactory } from "../src/index.ts";
+import { ThreadReader } from "../src/internal.ts";
 
 const message = (content: string, role: "user" | "system" = "user") => ({ role, content });
 const numbered = (count: number, name = "old") =>

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  type ChatMessage,
-  createStores,
-  type Driver,
-  MemoryDriver,
-  type MessageStore,
-} from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
+import type { ChatMessage, MessageStore } from "../src/index.ts";
 
 const LENGTH = 40;
 const user = (content: string): ChatMessage => ({ role: "user", content });

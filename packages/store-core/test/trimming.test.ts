@@ -15,7 +15,7 @@ import {
   type Trimming,
   type TrimSearch,
   trim,
-} from "../src/index.ts";
+} from "../src/driver.ts";
 
 const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
 const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });

@@ -1,7 +1,8 @@
 import { tracingChannel } from "node:diagnostics_channel";
 import { expect, onTestFinished, test } from "vitest";
-import type { Driver, StoreCall } from "../src/index.ts";
-import { observed } from "../src/observation.ts";
+import type { Driver } from "../src/driver.ts";
+import type { StoreCall } from "../src/index.ts";
+import { observed } from "../src/store/observation.ts";
 
 // Needs a process of its own: creating stores may load OpenTelemetry, which subscribes until the process ends.
 test("without subscribers nothing is created and the driver is not accessed", async () => {

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  createMemoryStores,
-  createStores,
-  type Driver,
-  MemoryDriver,
-  StoreError,
-} from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
+import { createMemoryStores, StoreError } from "../src/index.ts";
 
 const hello = [{ role: "user", content: "Hello" }] as const;
 

@@ -1,5 +1,5 @@
 import type { AttributeValue, BatchStatementRequest } from "@aws-sdk/client-dynamodb";
-import type { Amendment } from "@scrollback/store-core";
+import type { Amendment } from "@scrollback/record-log";
 import { BLANK, toSeconds } from "./item.ts";
 
 /**

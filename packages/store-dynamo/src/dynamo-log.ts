@@ -5,18 +5,16 @@ import {
   PutItemCommand,
   QueryCommand,
 } from "@aws-sdk/client-dynamodb";
-import {
-  type Amendment,
-  type DriverTarget,
-  type ErrorClassification,
-  type LogRow,
-  PendingCalls,
-  pause,
-  type RecordLog,
-  type RecordLogCapabilities,
-  type StreamPage,
-  type StreamsRequest,
-} from "@scrollback/store-core";
+import type {
+  Amendment,
+  LogRow,
+  RecordLog,
+  RecordLogCapabilities,
+  StreamPage,
+  StreamsRequest,
+} from "@scrollback/record-log";
+import { type DriverTarget, type ErrorClassification, PendingCalls } from "@scrollback/store-core/driver";
+import { pause } from "@scrollback/store-core/internal";
 import { RowChange, statementOf, type Update } from "./amend.ts";
 import { endpointOf } from "./endpoint.ts";
 import { DynamoEntries } from "./entries.ts";

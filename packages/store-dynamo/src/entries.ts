@@ -24,7 +24,7 @@ import {
   SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { refusalOf } from "./errors.ts";
 import { type Item, toSeconds } from "./item.ts";
 import { sendOnce } from "./send-once.ts";

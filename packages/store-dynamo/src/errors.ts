@@ -1,5 +1,5 @@
 import { type BatchStatementError, ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
-import { type ErrorClassification, errorTable } from "@scrollback/store-core";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY } from "./item.ts";
 import { ROOT_INDEX } from "./roots.ts";
 

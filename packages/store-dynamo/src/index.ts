@@ -1,10 +1,6 @@
-import {
-  type ChatMessage,
-  createStores,
-  RecordLogDriver,
-  type StoreFactory,
-  type TraitsOption,
-} from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
+import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { DynamoRecordLog } from "./dynamo-log.ts";
 import { type DynamoStoreOptions, parseOptions } from "./options.ts";
 

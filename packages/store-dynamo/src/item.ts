@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
+import { FIRST_ROW, type LogRow } from "@scrollback/record-log";
 import { shardOf } from "./roots.ts";
 
 /**

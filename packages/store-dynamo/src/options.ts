@@ -1,6 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   checkFactoryOptions,
   clientFrom,
@@ -8,10 +8,9 @@ import {
   invalid,
   isUrl,
   REPLY_TIMEOUT_MS,
-  type StoreOptions,
   storeOptionChecks,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 
 /** Options of `createDynamoStores`: either `url` or `client`, and the options of every backend. */
 export interface DynamoStoreOptions<M = ChatMessage> extends StoreOptions<M> {

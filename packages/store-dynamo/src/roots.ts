@@ -1,11 +1,6 @@
 import { createHash } from "node:crypto";
-import {
-  FIRST_ROW,
-  isId,
-  refuseStreamCursor,
-  type StreamPage,
-  type StreamsRequest,
-} from "@scrollback/store-core";
+import { FIRST_ROW, refuseStreamCursor, type StreamPage, type StreamsRequest } from "@scrollback/record-log";
+import { isId } from "@scrollback/store-core/driver";
 
 /** The sparse index that lists streams. It contains only the roots. */
 export const ROOT_INDEX = "roots";

@@ -14,7 +14,8 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { type ErrorClassification, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import type { ErrorClassification } from "@scrollback/store-core/driver";
 import { statementOf } from "./amend.ts";
 import { keyOfEntry, ORDER_INDEX } from "./entries.ts";
 import { errorOfStatement, isRefusal, otherEntries, otherTable, refusalOf } from "./errors.ts";

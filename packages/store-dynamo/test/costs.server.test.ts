@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
 import { sharedServer } from "@scrollback/conformance/servers";
-import {
-  type Clock,
-  createStores,
-  type MessageStore,
-  RecordLogDriver,
-  type StoreOptions,
-} from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import type { MessageStore, StoreOptions } from "@scrollback/store-core";
+import { type Clock, createStores } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
-import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { type Clock, createStores } from "@scrollback/store-core/driver";
 import { afterAll, describe, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";

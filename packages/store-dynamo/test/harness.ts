@@ -1,7 +1,8 @@
 import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { type Harness, type RawAccess, recordLogAccess, TcpProxy } from "@scrollback/conformance";
+import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import { RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { recordLogAccess } from "@scrollback/record-log/conformance";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";

@@ -1,4 +1,4 @@
-import { FIRST_ROW } from "@scrollback/store-core";
+import { FIRST_ROW } from "@scrollback/record-log";
 import { describe, expect, test } from "vitest";
 import { RowChange, statementOf } from "../src/amend.ts";
 import { toItem, toRow, toSeconds } from "../src/item.ts";

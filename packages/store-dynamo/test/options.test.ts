@@ -1,6 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
-import { RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
 import { describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";

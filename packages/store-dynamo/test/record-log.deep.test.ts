@@ -1,6 +1,6 @@
 import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
-import { runRecordLog } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
+import { runRecordLog } from "@scrollback/record-log/conformance";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
 import { watchRequests } from "./requests.ts";

@@ -1,4 +1,4 @@
-import { FIRST_ROW, type LogRow, type StreamsRequest } from "@scrollback/store-core";
+import { FIRST_ROW, type LogRow, type StreamsRequest } from "@scrollback/record-log";
 
 /** A row of a log as a document of the collection. */
 export interface RowDocument {

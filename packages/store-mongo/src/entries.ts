@@ -14,7 +14,7 @@ import {
   SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import type { Collection } from "mongodb";
 import { namesIn, toDate } from "./document.ts";
 import { isDuplicateKey } from "./errors.ts";

@@ -3,7 +3,7 @@ import {
   type ErrorClassification,
   errorTable,
   isCertificateError,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 
 const table = errorTable("mongodb");
 const { network, permanent, retryable, unsupported } = table;

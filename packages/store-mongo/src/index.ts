@@ -1,10 +1,6 @@
-import {
-  type ChatMessage,
-  createStores,
-  RecordLogDriver,
-  type StoreFactory,
-  type TraitsOption,
-} from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
+import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { MongoRecordLog } from "./mongo-log.ts";
 import { type MongoStoreOptions, parseOptions } from "./options.ts";
 

@@ -1,17 +1,19 @@
 import {
   type Amendment,
   checkStreamCursor,
-  type DriverTarget,
-  disconnectInTime,
-  type ErrorClassification,
   type LogRow,
-  PendingCalls,
   type RecordLog,
   type RecordLogCapabilities,
   type StreamPage,
   type StreamsRequest,
   streamPageOf,
-} from "@scrollback/store-core";
+} from "@scrollback/record-log";
+import {
+  type DriverTarget,
+  disconnectInTime,
+  type ErrorClassification,
+  PendingCalls,
+} from "@scrollback/store-core/driver";
 import type { AnyBulkWriteOperation, Collection, CollectionOptions, UpdateFilter } from "mongodb";
 import { keysFrom, namesIn, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
 import { createEntryIndexes, type EntryDocument, MongoEntries } from "./entries.ts";

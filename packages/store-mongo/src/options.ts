@@ -1,5 +1,5 @@
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
@@ -7,10 +7,9 @@ import {
   hasMethods,
   invalid,
   REPLY_TIMEOUT_MS,
-  type StoreOptions,
   storeOptionChecks,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { MongoClient } from "mongodb";
 
 /** Options of `createMongoStores`: either `url` or `client`, and the options of every backend. */

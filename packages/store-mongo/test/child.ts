@@ -1,6 +1,7 @@
 // A program for tests with several processes: node child.ts <job> <namespace> [argument…]
 import { writeSync } from "node:fs";
-import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { createStores } from "@scrollback/store-core/driver";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 import { connect, type Namespace } from "./client.ts";

@@ -1,7 +1,8 @@
 import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { runFactory } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { createStores } from "@scrollback/store-core/driver";
 import { Db, MongoClient, type MongoClientOptions } from "mongodb";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";

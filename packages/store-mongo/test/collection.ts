@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { TcpProxy } from "@scrollback/conformance";
-import { FIRST_ROW } from "@scrollback/store-core";
+import { FIRST_ROW } from "@scrollback/record-log";
 import { type Collection, MongoClient } from "mongodb";
 import { keysFrom, type RowDocument } from "../src/document.ts";
 import type { EntryDocument } from "../src/entries.ts";

@@ -1,5 +1,7 @@
 import { sharedServer } from "@scrollback/conformance/servers";
-import { createStores, RecordLogDriver, type StoreOptions } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import type { StoreOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { BSON, type Document } from "mongodb";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { keysFrom } from "../src/document.ts";

@@ -1,4 +1,4 @@
-import { FIRST_ROW } from "@scrollback/store-core";
+import { FIRST_ROW } from "@scrollback/record-log";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keyOf, keysFrom, namesIn, toDocument, toRow } from "../src/document.ts";

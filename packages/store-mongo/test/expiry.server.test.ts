@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { type Clock, createStores } from "@scrollback/store-core/driver";
 import { MongoClient } from "mongodb";
 import { expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";

@@ -1,5 +1,6 @@
-import { type CountedLog, type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
+import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
+import { type CountedLog, recordLogHarness } from "@scrollback/record-log/conformance";
 import { keyOf, keysFrom, toRow } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";

@@ -1,5 +1,6 @@
 import { runFactory } from "@scrollback/conformance";
-import { openStores, RecordLogDriver } from "@scrollback/store-core";
+import { RecordLogDriver } from "@scrollback/record-log";
+import { openStores } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 import { describe, expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";

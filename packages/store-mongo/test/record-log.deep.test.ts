@@ -1,5 +1,5 @@
-import { runRecordLog } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
+import { runRecordLog } from "@scrollback/record-log/conformance";
 import { keysFrom } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { keyOf } from "../src/document.ts";
 import { createMongoStores } from "../src/index.ts";

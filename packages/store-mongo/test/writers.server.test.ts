@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";
 import type { WriterReport } from "./child.ts";

@@ -1,10 +1,10 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
   type CommitRequest,
   kindOfRecord,
-  StoreError,
   timeOfRecord,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { SEPARATOR, toBigint, toText } from "./text.ts";
 
 /** The arguments of `commit_v1`. */

@@ -15,7 +15,7 @@ import {
   SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import type { Functions } from "./functions.ts";
 import { fromText, toBigint, toText } from "./text.ts";
 

@@ -1,4 +1,5 @@
-import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } from "@scrollback/store-core";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
+import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { type PostgresStoreOptions, parseOptions } from "./options.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
 

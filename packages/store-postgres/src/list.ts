@@ -1,4 +1,9 @@
-import { formatIdCursor, type ListRequest, parseIdCursor, type ThreadListing } from "@scrollback/store-core";
+import {
+  formatIdCursor,
+  type ListRequest,
+  parseIdCursor,
+  type ThreadListing,
+} from "@scrollback/store-core/driver";
 import { fromText, toText } from "./text.ts";
 
 /** The arguments of `list_threads_v1`. @throws StoreError `INVALID_ARGUMENT` for a cursor that is not the driver's. */

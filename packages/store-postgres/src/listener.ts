@@ -1,4 +1,4 @@
-import { disconnectInTime } from "@scrollback/store-core";
+import { disconnectInTime } from "@scrollback/store-core/driver";
 import { Client, type Pool } from "pg";
 import { isPglite, type PgliteClient, type PostgresSchema } from "./options.ts";
 import type { Rows } from "./sessions.ts";

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { type ErrorClassification, refusal, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
 import { isUniqueViolation, readOnly } from "./errors.ts";
 import type { Session } from "./sessions.ts";
 import { DEFAULT_SCHEMA, quote } from "./text.ts";

@@ -1,5 +1,5 @@
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
@@ -7,10 +7,9 @@ import {
   hasMethods,
   invalid,
   isUrl,
-  type StoreOptions,
   storeOptionChecks,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { Client, Pool, type PoolClient } from "pg";
 import type { ClientKind } from "./errors.ts";
 import { DEFAULT_SCHEMA } from "./text.ts";

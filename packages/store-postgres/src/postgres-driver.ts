@@ -7,14 +7,14 @@ import {
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClassification,
-  emitWarning,
   hostAndPort,
   type ListRequest,
   MAX_VALUE_BYTES,
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { emitWarning } from "@scrollback/store-core/internal";
 import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from "./commit.ts";
 import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";

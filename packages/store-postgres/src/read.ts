@@ -1,3 +1,4 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   countOf,
   firstOf,
@@ -5,11 +6,10 @@ import {
   NO_THREAD,
   type ReadRequest,
   type SequenceBounds,
-  StoreError,
   selectRange,
   type ThreadView,
   withMissing,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { fromText, toBigint, toText } from "./text.ts";
 
 /** More messages than any thread has. */

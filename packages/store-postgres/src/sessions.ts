@@ -5,7 +5,7 @@ import {
   PendingCalls,
   PooledCalls,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import type { Client, PoolClient, QueryArrayConfig } from "pg";
 import { OpenTransactionError, verdictOn, withoutValues } from "./errors.ts";
 import { isPglite, isPool, type PgliteClient, type PostgresClient } from "./options.ts";

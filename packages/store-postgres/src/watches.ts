@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CONNECT_TIMEOUT_MS, PendingCalls, pause, REPLY_TIMEOUT_MS } from "@scrollback/store-core";
+import { CONNECT_TIMEOUT_MS, PendingCalls, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
+import { pause } from "@scrollback/store-core/internal";
 import type { Listener, OpenListener } from "./listener.ts";
 import { fromText, quote, toText } from "./text.ts";
 

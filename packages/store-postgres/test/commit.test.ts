@@ -1,4 +1,4 @@
-import type { CommitRequest } from "@scrollback/store-core";
+import type { CommitRequest } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from "../src/commit.ts";
 

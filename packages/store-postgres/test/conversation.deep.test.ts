@@ -1,11 +1,6 @@
 import { sharedServer } from "@scrollback/conformance/servers";
-import {
-  aesGcmCodec,
-  createStores,
-  gzipCodec,
-  type MessageTraits,
-  type StoreOptions,
-} from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec, type MessageTraits, type StoreOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "./client.ts";
 import { makeSchema, type TestSchema } from "./schema.ts";

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
-import { createStores, type StoreOptions } from "@scrollback/store-core";
+import type { StoreOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseOptions } from "../src/options.ts";

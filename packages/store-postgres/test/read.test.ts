@@ -1,4 +1,4 @@
-import { NO_THREAD, type ReadRequest } from "@scrollback/store-core";
+import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { readArguments, viewOf } from "../src/read.ts";
 

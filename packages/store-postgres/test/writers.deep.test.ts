@@ -1,5 +1,6 @@
 import { sharedServer } from "@scrollback/conformance/servers";
-import { createStores, type StoreFactory, type StoreOptions } from "@scrollback/store-core";
+import type { StoreFactory, StoreOptions } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";

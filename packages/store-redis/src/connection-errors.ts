@@ -1,4 +1,4 @@
-import { hostAndPort } from "@scrollback/store-core";
+import { hostAndPort } from "@scrollback/store-core/driver";
 import type { Cluster, Redis } from "ioredis";
 import { withoutArguments } from "./errors.ts";
 import { type RedisClient, targetOf } from "./options.ts";

@@ -1,4 +1,4 @@
-import { invalid } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 
 /** The position where a page of a listing ended. */
 export interface ScanCursor {

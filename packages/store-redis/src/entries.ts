@@ -1,3 +1,4 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   aliveEntries,
   type EntriesRequest,
@@ -11,9 +12,8 @@ import {
   orderOf,
   SORT_KEY_ENDS,
   type StoredEntry,
-  StoreError,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { entriesPattern, indexKeys, indexOf } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 import { type KeySource, scanPage } from "./scan.ts";

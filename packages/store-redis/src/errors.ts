@@ -1,4 +1,4 @@
-import { type ErrorClassification, errorTable } from "@scrollback/store-core";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
 

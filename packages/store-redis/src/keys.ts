@@ -1,10 +1,5 @@
-import {
-  formatRevision,
-  type Revision,
-  type SequenceBounds,
-  StoreError,
-  type ThreadTimes,
-} from "@scrollback/store-core";
+import { type Revision, StoreError } from "@scrollback/store-core";
+import { formatRevision, type SequenceBounds, type ThreadTimes } from "@scrollback/store-core/driver";
 
 /** The keys of a thread. */
 export interface ThreadKeys {

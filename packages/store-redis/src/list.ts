@@ -1,11 +1,11 @@
-import {
-  type ListedThread,
-  type ListRequest,
-  StoreError,
-  type ThreadListing,
-  type ThreadView,
-  type UnreadableThread,
-} from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import type {
+  ListedThread,
+  ListRequest,
+  ThreadListing,
+  ThreadView,
+  UnreadableThread,
+} from "@scrollback/store-core/driver";
 import { messagesPattern, threadIdOf } from "./keys.ts";
 import { type KeySource, scanPage } from "./scan.ts";
 

@@ -1,5 +1,5 @@
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   checkFactoryOptions,
   clientFrom,
   type DriverTarget,
@@ -7,10 +7,9 @@ import {
   isId,
   isUrl,
   REPLY_TIMEOUT_MS,
-  type StoreOptions,
   storeOptionChecks,
   type UsedClient,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { type Cluster, Redis } from "ioredis";
 import { refusePlainServer } from "./plain-server.ts";
 

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { unrefTimer } from "@scrollback/store-core";
+import { unrefTimer } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { PLAIN_SERVER } from "./errors.ts";
 

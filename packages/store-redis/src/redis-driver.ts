@@ -1,3 +1,4 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -16,11 +17,10 @@ import {
   pinnedOf,
   REMEMBERED_MS,
   type ReadRequest,
-  StoreError,
   selectRange,
   type ThreadListing,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import type { Redis } from "ioredis";
 import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
 import { RedisEntries } from "./entries.ts";

@@ -1,4 +1,4 @@
-import type { ListRequest } from "@scrollback/store-core";
+import type { ListRequest } from "@scrollback/store-core/driver";
 import { formatCursor, parseCursor, type ScanCursor } from "./cursor.ts";
 import type { RedisClient } from "./options.ts";
 import { markOf, type Server, serversOf, topologyOf } from "./topology.ts";

@@ -1,4 +1,5 @@
-import { type DeleteRequest, REPLY_TIMEOUT_MS, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { type DeleteRequest, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
 import type { Cluster, Redis } from "ioredis";
 import type { RedisClient } from "./options.ts";
 

@@ -1,11 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import {
-  type ChatMessage,
-  type MessageStore,
-  REMEMBERED_MS,
-  REMEMBERED_OPERATIONS,
-} from "@scrollback/store-core";
+import type { ChatMessage, MessageStore } from "@scrollback/store-core";
+import { REMEMBERED_MS, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";

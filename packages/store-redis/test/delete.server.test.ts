@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { type CommitRequest, createStores, type DeleteRequest, REMEMBERED_MS } from "@scrollback/store-core";
+import {
+  type CommitRequest,
+  createStores,
+  type DeleteRequest,
+  REMEMBERED_MS,
+} from "@scrollback/store-core/driver";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { threadKeys } from "../src/keys.ts";

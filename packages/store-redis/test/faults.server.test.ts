@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { Address, RedisCluster, RedisSentinel, SharedServer } from "@scrollback/conformance/servers";
-import { pinnedOf } from "@scrollback/store-core";
+import { pinnedOf } from "@scrollback/store-core/driver";
 import { Cluster, Redis } from "ioredis";
 import { indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";

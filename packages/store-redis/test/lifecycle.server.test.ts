@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { NO_THREAD, type ReadRequest } from "@scrollback/store-core";
+import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";

@@ -1,7 +1,12 @@
 // Exceeds 300 lines because each test runs against every pair of server and client version.
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { type CommitRequest, createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-core";
+import {
+  type CommitRequest,
+  createStores,
+  MemoryDriver,
+  type ReadRequest,
+} from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -11,7 +11,7 @@ import {
   REMEMBERED_OPERATIONS,
   rangesOutside,
   type SequenceBounds,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { assertNewestMessage } from "./head-check.ts";
 import { detachThread, removeRows, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";

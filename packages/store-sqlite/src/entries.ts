@@ -12,7 +12,7 @@ import {
   SORT_KEY_ENDS,
   type StoredEntry,
   sortKey,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { prepare, prepareAllValues, prepareCommand } from "./statements.ts";
 import { fromStored, rowsByPrefix, toStored } from "./text.ts";
 

@@ -1,4 +1,5 @@
-import { type ErrorClassification, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import type { ErrorClassification } from "@scrollback/store-core/driver";
 
 /** SQLite's primary result codes, see https://sqlite.org/rescode.html. */
 const SQLITE_ERROR = 1;

@@ -1,4 +1,4 @@
-import { lastOf, pinnedOf, type SequenceBounds } from "@scrollback/store-core";
+import { lastOf, pinnedOf, type SequenceBounds } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 
 /** What a thread's newest commit says of its messages, and what the messages say. */

@@ -1,4 +1,5 @@
-import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } from "@scrollback/store-core";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
+import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { parseOptions, type SqliteOptions } from "./options.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 

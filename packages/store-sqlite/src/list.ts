@@ -6,7 +6,7 @@ import {
   parseIdCursor,
   type ThreadListing,
   type UnreadableThread,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 import { contradictionIn } from "./head-check.ts";
 import { isExpired, type Statements, type ThreadSummary, timesOf } from "./statements.ts";

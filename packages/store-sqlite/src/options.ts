@@ -1,13 +1,12 @@
 import { resolve } from "node:path";
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   checkFactoryOptions,
   invalid,
   isOneOf,
-  type StoreOptions,
   storeOptionChecks,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { DatabaseSync } from "./sqlite.ts";
 
 /** Options of `createSqliteStores`: either `url` or `client`, and the options of every backend. */

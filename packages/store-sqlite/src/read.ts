@@ -10,7 +10,7 @@ import {
   selectRange,
   type ThreadView,
   withMissing,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 

@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
-import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core";
+import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core/driver";
 import { liveThread, type Statements } from "./statements.ts";
 import { otherForm, REPLACEMENT, rowsByPrefix, shownId, toStored } from "./text.ts";
 

@@ -12,13 +12,12 @@ import {
   type ErrorClassification,
   type ListRequest,
   MAX_VALUE_BYTES,
-  pause,
   type ReadRequest,
   systemClock,
   type ThreadListing,
   type ThreadView,
-  untilAborted,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { pause, untilAborted } from "@scrollback/store-core/internal";
 import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";

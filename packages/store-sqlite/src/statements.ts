@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ThreadTimes, TrimSearch } from "@scrollback/store-core";
+import type { ThreadTimes, TrimSearch } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 import { contradictionIn, type Head } from "./head-check.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";

@@ -1,5 +1,5 @@
 import { callDamaged } from "@scrollback/conformance";
-import { createStores } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SqliteDriver } from "../src/sqlite-driver.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { migrate } from "../src/schema.ts";

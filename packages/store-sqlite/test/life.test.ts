@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { createStores, type MessageStore } from "@scrollback/store-core";
+import type { MessageStore } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { createSqliteStores } from "../src/index.ts";

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { createStores, type StoreFactory, type ThreadList } from "@scrollback/store-core";
+import type { StoreFactory, ThreadList } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { prepareStatements } from "../src/statements.ts";

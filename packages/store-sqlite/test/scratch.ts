@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type CommitRequest, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import type { CommitRequest } from "@scrollback/store-core/driver";
 import { afterEach, beforeEach, expect } from "vitest";
 
 /** An empty folder for each test of the calling file, with a path for a database in it. */

@@ -1,12 +1,7 @@
 import { randomUUID } from "node:crypto";
-import {
-  type ChatMessage,
-  checkOptions,
-  invalid,
-  isSignal,
-  reporter,
-  untilAborted,
-} from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { checkOptions, invalid } from "@scrollback/store-core/driver";
+import { isSignal, reporter, untilAborted } from "@scrollback/store-core/internal";
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { restoreProviders } from "../context/provider-states.ts";

@@ -1,18 +1,15 @@
+import type { ChatMessage } from "@scrollback/store-core";
 import {
-  type ChatMessage,
   type Check,
   checkOptions,
   hasMethods,
   invalid,
-  isBoolean,
-  isFunction,
   isId,
   isObject,
   isOneOf,
-  isPositiveInteger,
-  isSignal,
   isString,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
+import { isBoolean, isFunction, isPositiveInteger, isSignal } from "@scrollback/store-core/internal";
 import type { LanguageModel, ToolSet } from "ai";
 import { type ContextProviders, isContextProviders } from "../context/context-provider.ts";
 import { AgentThread } from "../thread/agent-thread.ts";

@@ -1,4 +1,4 @@
-import { emitWarning } from "@scrollback/store-core";
+import { emitWarning } from "@scrollback/store-core/internal";
 
 /** Reports an error when there is no listener. */
 export function warn(error: unknown, { source }: { source: string }): void {

@@ -1,4 +1,5 @@
-import { type ChatMessage, untilAborted } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { untilAborted } from "@scrollback/store-core/internal";
 import { generateText, isStepCount, streamText } from "ai";
 import { isWhole } from "./exchange.ts";
 import { type ResponseMessage, withoutUndefined } from "./model-messages.ts";

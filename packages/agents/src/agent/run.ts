@@ -1,14 +1,9 @@
 // Exceeds 300 lines because all steps of a run share its state: what was read, what was sent and what is stored.
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import {
-  type ChatMessage,
-  invalid,
-  modelHistory,
-  type Revision,
-  StoreError,
-  untilAborted,
-} from "@scrollback/store-core";
+import { type ChatMessage, type Revision, StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
+import { modelHistory, untilAborted } from "@scrollback/store-core/internal";
 import {
   type FinishReason,
   isStepCount,

@@ -1,4 +1,4 @@
-import type { ProviderOptions } from "@scrollback/store-core";
+import type { ProviderOptions } from "@scrollback/store-core/internal";
 import type { StepResult, ToolSet } from "ai";
 
 /** Sends the id of a provider's history to the provider, and receives it. */

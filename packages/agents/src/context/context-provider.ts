@@ -1,4 +1,6 @@
-import { type ChatMessage, type Check, hasMethods, isFunction } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, hasMethods } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import type { ToolSet } from "ai";
 
 /** The facts about the current run that a provider receives. */

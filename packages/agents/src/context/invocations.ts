@@ -1,4 +1,5 @@
-import { type ChatMessage, invalid, isObject } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { invalid, isObject } from "@scrollback/store-core/driver";
 import type { ToolSet } from "ai";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";

@@ -1,13 +1,6 @@
-import {
-  type ChatMessage,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isSignal,
-  type MessageStore,
-  StoreError,
-  untilAborted,
-} from "@scrollback/store-core";
+import { type ChatMessage, type MessageStore, StoreError } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
+import { isSignal, untilAborted } from "@scrollback/store-core/internal";
 import { checkMessages } from "../thread/check-messages.ts";
 import { abortable } from "./channels/abortable.ts";
 import { Channels } from "./channels/channels.ts";

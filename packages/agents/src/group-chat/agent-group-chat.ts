@@ -1,14 +1,6 @@
-import {
-  type ChatMessage,
-  type Check,
-  checkOptions,
-  invalid,
-  isBoolean,
-  isPositiveInteger,
-  isSignal,
-  type MessageStore,
-  StoreError,
-} from "@scrollback/store-core";
+import { type ChatMessage, type MessageStore, StoreError } from "@scrollback/store-core";
+import { type Check, checkOptions, invalid } from "@scrollback/store-core/driver";
+import { isBoolean, isPositiveInteger, isSignal } from "@scrollback/store-core/internal";
 import { AgentChat } from "./agent-chat.ts";
 import type { ChatProgress } from "./chat-state.ts";
 import { type ChatParticipant, checkParticipant, isParticipant } from "./participant.ts";

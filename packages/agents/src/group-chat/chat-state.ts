@@ -1,4 +1,5 @@
-import { isString, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { isString } from "@scrollback/store-core/driver";
 import { type ChatParticipant, typeOf } from "./participant.ts";
 
 /** A turn that has begun and is not known to have ended: its agent, and whether the agent answered. */

@@ -1,13 +1,7 @@
 import { randomUUID } from "node:crypto";
-import {
-  type ChatMessage,
-  type Check,
-  hasMethods,
-  invalid,
-  isFunction,
-  isString,
-  jsonCodec,
-} from "@scrollback/store-core";
+import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import type { HistoryReducer, StreamedPart } from "../agent/index.ts";
 
 /**

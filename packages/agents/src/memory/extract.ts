@@ -1,4 +1,6 @@
-import { type ChatMessage, type Check, hasMethods, isFunction, isString } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import { generateText, type LanguageModel } from "ai";
 import { rememberable } from "./remembered.ts";
 

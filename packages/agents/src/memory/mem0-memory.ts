@@ -1,12 +1,6 @@
-import {
-  type ChatMessage,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isBoolean,
-  isString,
-  StoreError,
-} from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { isBoolean } from "@scrollback/store-core/internal";
 import type {
   ContextProvider,
   Invocation,

@@ -1,4 +1,5 @@
-import { type ChatMessage, isOneOf, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { isOneOf } from "@scrollback/store-core/driver";
 import { textOf } from "../agent/model-messages.ts";
 import type { InvocationContext, ProvidedContext } from "../context/context-provider.ts";
 

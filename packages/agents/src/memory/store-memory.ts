@@ -1,14 +1,10 @@
 import {
   type ChatMessage,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isString,
   type MessageStore,
   retryOnConflict,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { checkOptions, hasMethods, invalid, isId, isString } from "@scrollback/store-core/driver";
 import { textOf } from "../agent/model-messages.ts";
 import type {
   ContextProvider,

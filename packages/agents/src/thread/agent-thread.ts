@@ -1,13 +1,6 @@
-import {
-  type ChatMessage,
-  type Check,
-  checkOptions,
-  invalid,
-  isId,
-  isSignal,
-  isString,
-  type WriteOptions,
-} from "@scrollback/store-core";
+import type { ChatMessage, WriteOptions } from "@scrollback/store-core";
+import { type Check, checkOptions, invalid, isId, isString } from "@scrollback/store-core/driver";
+import { isSignal } from "@scrollback/store-core/internal";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { checkMessages } from "./check-messages.ts";
 import { Conversation } from "./conversation.ts";

@@ -1,4 +1,5 @@
-import { type ChatMessage, chatMessageTraits, invalid, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits, StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the invalid message, as `name[index]`. */
 export function checkMessages(name: string, messages: readonly unknown[]): asserts messages is ChatMessage[] {

@@ -1,12 +1,5 @@
-import {
-  type Check,
-  createMemoryStores,
-  hasMethods,
-  invalid,
-  StoreError,
-  type StoreFactory,
-  type StoreState,
-} from "@scrollback/store-core";
+import { createMemoryStores, StoreError, type StoreFactory, type StoreState } from "@scrollback/store-core";
+import { type Check, hasMethods, invalid } from "@scrollback/store-core/driver";
 import { isThreadStore, type ThreadStore, toStoreError } from "./thread-store.ts";
 
 /**

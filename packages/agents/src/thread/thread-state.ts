@@ -1,4 +1,5 @@
-import { isString, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { isString } from "@scrollback/store-core/driver";
 
 /**
  * A thread as plain JSON: where its history is, and the states of its context providers. It holds no secrets, and no

@@ -1,11 +1,5 @@
-import {
-  type ChatMessage,
-  type Check,
-  hasMethods,
-  type MessageStore,
-  type Revision,
-  StoreError,
-} from "@scrollback/store-core";
+import { type ChatMessage, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { type Check, hasMethods } from "@scrollback/store-core/driver";
 
 /**
  * The four methods of a store that a thread uses, so your own store needs no base class. Every {@link MessageStore} has them.

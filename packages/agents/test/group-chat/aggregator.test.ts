@@ -1,10 +1,5 @@
-import {
-  type ChatMessage,
-  createMemoryStores,
-  createStores,
-  type MessageStore,
-  StoreError,
-} from "@scrollback/store-core";
+import { type ChatMessage, createMemoryStores, type MessageStore, StoreError } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import {
   AgentGroupChat,

@@ -1,4 +1,4 @@
-import { runScenarioTests } from "@scrollback/conformance";
+import { runScenarioTests } from "@scrollback/record-log/simulator";
 import { run } from "./simulation/run.ts";
 
 runScenarioTests({

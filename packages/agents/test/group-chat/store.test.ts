@@ -1,10 +1,5 @@
-import {
-  type ChatMessage,
-  createMemoryStores,
-  createStores,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { type ChatMessage, createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
   AgentGroupChat,

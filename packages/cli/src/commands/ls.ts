@@ -1,4 +1,5 @@
-import { isUnfinishedCopy, type ThreadInfo } from "@scrollback/store-core";
+import type { ThreadInfo } from "@scrollback/store-core";
+import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { shownCount, shownSize, shownTime } from "../figures.ts";

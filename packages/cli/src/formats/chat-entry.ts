@@ -1,4 +1,5 @@
-import { type ChatMessage, isObject, type Part } from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
 import { isChatMessage } from "../open-backend.ts";
 import { fileOf } from "./openai-chat.ts";
 

@@ -1,3 +1,4 @@
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import {
   createStores,
   type Driver,
@@ -8,12 +9,10 @@ import {
   type ListRequest,
   NO_THREAD,
   type ReadRequest,
-  StoreError,
-  type StoreFactory,
   selectRange,
   type ThreadListing,
   type ThreadView,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { anyMessageTraits } from "../open-backend.ts";
 import { type FileThread, recordOf } from "./thread-file.ts";
 

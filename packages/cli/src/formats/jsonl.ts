@@ -1,5 +1,6 @@
 import { isListed } from "@scrollback/collections";
-import { chatMessageTraits, LONGEST_TTL_MS, type ThreadInfo } from "@scrollback/store-core";
+import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
+import { LONGEST_TTL_MS } from "@scrollback/store-core/internal";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
 import { foreignProblem } from "./foreign-line.ts";

@@ -1,4 +1,5 @@
-import { type IndexEntry, pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { pause } from "@scrollback/store-core/internal";
 import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ConflictRetries, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { ConflictRetries } from "@scrollback/store-core/internal";
 import { type Entries, entriesIn, listedOf } from "./entries.ts";
 import {
   entryValueOf,

@@ -1,4 +1,5 @@
-import { pause, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { pause } from "@scrollback/store-core/internal";
 import type { ListClock } from "../clock.ts";
 import { DAY, type Entries } from "./entries.ts";
 import { type Listed, type Member, placesOf, type Snapshot } from "./listed.ts";

@@ -137,7 +137,7 @@ export const listsMutants: readonly ListsMutant[] = [
     scope: ["CU|DP"],
     changes: [
       {
-        file: "store-core/src/memory-index.ts",
+        file: "store-core/src/memory/memory-index.ts",
         inside: "updateEntry",
         from: "if (found.entry.version < put.version) this.#put(put);",
         to: "this.#put(put);",
@@ -149,7 +149,7 @@ export const listsMutants: readonly ListsMutant[] = [
     scope: ["CU|DP"],
     changes: [
       {
-        file: "store-core/src/memory-index.ts",
+        file: "store-core/src/memory/memory-index.ts",
         inside: "updateEntry",
         from: "if (!found) return null;",
         to: "if (!found) {\n      this.#put(put);\n      return 0;\n    }",

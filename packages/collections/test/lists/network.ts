@@ -8,7 +8,7 @@ import type {
   EntryIndex,
   EntryPage,
   StoredEntry,
-} from "@scrollback/store-core";
+} from "@scrollback/store-core/driver";
 import { KeptDriver } from "../../../../conformance-tests/test/fixtures/kept-driver.ts";
 
 /** A request that was sent and not answered. */

@@ -1,4 +1,5 @@
-import { createStores, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import type { Call } from "./call.ts";
 import { DAY, type Loss, Network, type Request } from "./network.ts";
 import { type Head, LISTS, Notes, threadOf } from "./notes.ts";

@@ -1,11 +1,5 @@
-import {
-  createStores,
-  type Driver,
-  type EntryIndex,
-  type IndexEntry,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { type IndexEntry, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createStores, type Driver, type EntryIndex } from "@scrollback/store-core/driver";
 import { CLOSING, type EntryValue } from "../../src/lists/listed.ts";
 import { DAY, type Network, START } from "./network.ts";
 import { BASES, type Head, indexOf, LISTS, Notes, type Told, threadOf } from "./notes.ts";

@@ -8,8 +8,8 @@ import {
   type SimulationOptions,
   type SimulationResult,
   type World,
-} from "@scrollback/conformance";
-import { createStores } from "@scrollback/store-core";
+} from "@scrollback/record-log/simulator";
+import { createStores } from "@scrollback/store-core/driver";
 import { type Session, type SessionEvent, type SessionKey, SessionService } from "../../src/index.ts";
 import { type Append, type Creation, ownKeys, SessionModel, sharedKeys } from "./model.ts";
 

@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  type ChatMessage,
-  type Check,
-  checkOptions,
-  invalid,
-  isOneOf,
-  isString,
-} from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, checkOptions, invalid, isOneOf, isString } from "@scrollback/store-core/driver";
 import { AgentChat } from "../agent-chat.ts";
 import type { AgentChannel, ChatParticipant } from "../participant.ts";
 import { AggregatorChannel, type AggregatorMode } from "./aggregator-channel.ts";

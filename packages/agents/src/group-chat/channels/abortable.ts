@@ -1,4 +1,4 @@
-import { untilAborted } from "@scrollback/store-core";
+import { untilAborted } from "@scrollback/store-core/internal";
 
 /**
  * Yields the values of an iterable until the signal is aborted. Then rejects with `ABORTED` at once, even if the iterable hangs,

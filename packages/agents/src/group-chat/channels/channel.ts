@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { hasMethods, invalid, isString } from "@scrollback/store-core";
+import { hasMethods, invalid, isString } from "@scrollback/store-core/driver";
 import type { HistoryReducer } from "../../agent/index.ts";
 import type { AgentChannel, ChatParticipant } from "../participant.ts";
 

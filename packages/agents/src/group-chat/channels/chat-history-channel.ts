@@ -1,11 +1,6 @@
-import {
-  type ChatMessage,
-  invalid,
-  isString,
-  jsonCodec,
-  StoreError,
-  untilAborted,
-} from "@scrollback/store-core";
+import { type ChatMessage, jsonCodec, StoreError } from "@scrollback/store-core";
+import { invalid, isString } from "@scrollback/store-core/driver";
+import { untilAborted } from "@scrollback/store-core/internal";
 import type { HistoryReducer } from "../../agent/index.ts";
 import { checkMessages } from "../../thread/check-messages.ts";
 import {

@@ -1,4 +1,5 @@
-import { type ChatMessage, type Check, hasMethods, invalid, isString } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
 import { generateText, type LanguageModel } from "ai";
 import type { HistoryReducer } from "../../agent/index.ts";
 import { textOf } from "../../agent/model-messages.ts";

@@ -1,12 +1,6 @@
-import {
-  type ChatMessage,
-  type Check,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isFunction,
-  isString,
-} from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import type { LanguageModel } from "ai";
 import type { HistoryReducer } from "../../agent/index.ts";
 import { type ChatParticipant, nameOf } from "../participant.ts";

@@ -1,4 +1,6 @@
-import { type ChatMessage, type Check, hasMethods, StoreError, untilAborted } from "@scrollback/store-core";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { type Check, hasMethods } from "@scrollback/store-core/driver";
+import { untilAborted } from "@scrollback/store-core/internal";
 import { type ChatParticipant, nameOf } from "../participant.ts";
 
 /** What a selection receives with the agents and the history. */

@@ -1,12 +1,6 @@
-import {
-  type ChatMessage,
-  type Check,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isOneOf,
-  untilAborted,
-} from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
+import { untilAborted } from "@scrollback/store-core/internal";
 import { textOf } from "../../agent/model-messages.ts";
 import { type ChatParticipant, isParticipant } from "../participant.ts";
 

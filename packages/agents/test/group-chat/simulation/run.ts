@@ -9,8 +9,9 @@ import {
   type SimulationOptions,
   type SimulationResult,
   type World,
-} from "@scrollback/conformance";
-import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
+} from "@scrollback/record-log/simulator";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { AgentGroupChat, type ChatParticipant, type ChatState } from "../../../src/group-chat/index.ts";
 
 /** By agent: the number of tool calls before the answer in each of its turns. */

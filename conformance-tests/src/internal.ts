@@ -1,0 +1,9 @@
+/**
+ * What only Scrollback's own packages share. It may change in any release.
+ *
+ * @packageDocumentation
+ */
+export { default as fc } from "fast-check";
+export { rejection } from "./errors.ts";
+export { textsIn, user } from "./messages.ts";
+export { Random } from "./observed/random.ts";

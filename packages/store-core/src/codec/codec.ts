@@ -1,0 +1,241 @@
+import { isDeepStrictEqual, types } from "node:util";
+import { invalid } from "../arguments.ts";
+import { fieldsOf, isError, makeError } from "../error-fields.ts";
+import { StoreError } from "../errors.ts";
+import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
+import type { RecordLocation, RecordWrite } from "./record-location.ts";
+import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
+
+/**
+ * Converts a message or a thread's metadata to text and back.
+ *
+ * `encode` returns well-formed Unicode of at least one character: the same text for the same value of the same write. It
+ * throws a StoreError: `INVALID_ARGUMENT` for a value that `decode` could not restore, `TOO_LARGE` for a value beyond a
+ * limit of the codec. The messages of a write with an `operationId` are encoded a second time, with `createdAt` 0, to recognise the
+ * write if it is repeated later; that text is not stored. `decode` returns a new value each time and throws for text that `encode` did not write. The message
+ * of a StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a location
+ * ignores the second argument.
+ *
+ * @example
+ * const reversed: Codec = {
+ *   encode: (value) => [...JSON.stringify(value)].reverse().join(""),
+ *   decode: (text) => JSON.parse([...text].reverse().join("")),
+ * };
+ */
+export interface Codec {
+  encode(value: unknown, write: RecordWrite): string;
+  decode(text: string, location: RecordLocation): unknown;
+}
+
+/** Encodes a value. @throws StoreError `INVALID_ARGUMENT` if the codec does not return well-formed text. */
+export function encodeText(codec: Codec, value: unknown, write: RecordWrite): string {
+  // JSON.stringify always returns well-formed text.
+  if (codec === jsonCodec) return jsonCodec.encode(value);
+  const text: unknown = codec.encode(value, write);
+  return typeof text === "string" && text !== "" && text.isWellFormed()
+    ? text
+    : invalid("codec.encode must return non-empty, well-formed text");
+}
+
+/**
+ * superjson writes the whole path to each value that JSON does not support. For deeply nested values of this kind, size
+ * and time are quadratic. Values whose paths exceed this limit are refused.
+ */
+const MAX_PATHS = { characters: 1024 ** 2, perValue: 256 };
+/** The maximum number of holes in an array. A hole takes no memory, but its replacement does. */
+const MAX_HOLES = 100_000;
+/** The first character of superjson's text. JSON never begins with it. */
+const SUPERJSON_MARK = "~";
+
+function refuse(path: readonly string[], problem: string): never {
+  throw new StoreError("INVALID_ARGUMENT", `${path.join("") || "the value"} ${problem}`);
+}
+
+/** Whether an object has no class, in any realm. */
+export function isPlainObject(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** The values of built-in classes that superjson (with the rules above) carries. */
+function isCarriedObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (types.isTypedArray(value)) {
+    const TypedArray = typedArrays.get(value[Symbol.toStringTag]);
+    return prototype === Buffer.prototype || prototype === TypedArray?.prototype;
+  }
+  return (
+    isError(value) ||
+    (types.isArrayBuffer(value) && prototype === ArrayBuffer.prototype) ||
+    (types.isDate(value) && prototype === Date.prototype) ||
+    (types.isRegExp(value) && prototype === RegExp.prototype) ||
+    (types.isMap(value) && prototype === Map.prototype) ||
+    (types.isSet(value) && prototype === Set.prototype) ||
+    (value instanceof URL && prototype === URL.prototype)
+  );
+}
+
+/** Whether a value of a built-in class has an added property. */
+function hasAddedProperty(value: object): boolean {
+  if (!types.isTypedArray(value)) return Reflect.ownKeys(value).length > (types.isRegExp(value) ? 1 : 0);
+  const { buffer, byteOffset, byteLength, length } = value;
+  const TypedArray = typedArrays.get(value[Symbol.toStringTag]) ?? Uint8Array;
+  const same = Buffer.isBuffer(value)
+    ? Buffer.from(buffer, byteOffset, byteLength)
+    : new TypedArray(buffer as ArrayBuffer, byteOffset, length);
+  // Each element has a key, too many to list. This compares the elements in one step, as they are, and the other keys.
+  return !isDeepStrictEqual(value, same);
+}
+
+/** The state of a walk through a value. */
+class Walk {
+  readonly path: string[] = [];
+  /** The objects that are being walked, to find cycles. */
+  readonly open = new Set<object>();
+  #characters = 0;
+  #values = 0;
+  #inPaths = 0;
+
+  enter(key: string): void {
+    this.path.push(this.path.length === 0 || key.startsWith("[") ? key : `.${key}`);
+    this.#characters += this.path.at(-1)?.length ?? 0;
+  }
+
+  leave(): void {
+    this.#characters -= this.path.pop()?.length ?? 0;
+  }
+
+  /** Counts a value whose path superjson writes. @throws StoreError `INVALID_ARGUMENT` beyond the limit. */
+  countPath(): void {
+    this.#values += 1;
+    this.#inPaths += this.#characters;
+    const { characters, perValue } = MAX_PATHS;
+    if (this.#inPaths > characters + perValue * this.#values) {
+      refuse([], "has too many nested values that JSON does not support (Date, Map, undefined, ...)");
+    }
+  }
+}
+
+/** Refuses a value that cannot be stored. @throws StoreError `INVALID_ARGUMENT`; the message names the path. */
+function checkValue(value: unknown, walk: Walk): void {
+  const { path, open } = walk;
+  if (typeof value === "function" || typeof value === "symbol") {
+    refuse(path, `is a ${typeof value}, which cannot be stored`);
+  }
+  if (hasPath(value)) walk.countPath();
+  if (typeof value !== "object" || value === null) return;
+  if (open.size >= MAX_DEPTH) refuse([], `is nested deeper than ${MAX_DEPTH} levels`);
+  if (open.has(value)) refuse(path, "contains itself, which cannot be stored");
+  open.add(value);
+  for (const [key, inner] of insideOf(value, path)) {
+    walk.enter(key);
+    checkValue(inner, walk);
+    walk.leave();
+  }
+  open.delete(value);
+}
+
+/** Whether superjson writes the path of a value. */
+function hasPath(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
+  if (typeof value !== "object" || value === null) return value === undefined || typeof value === "bigint";
+  return !Array.isArray(value) && (!isPlainObject(value) || Object.keys(value).some(isDifficult));
+}
+
+/** The inner values of an object, each with its name in a path. */
+function insideOf(value: object, path: readonly string[]): readonly (readonly [string, unknown])[] {
+  if (isError(value)) {
+    const { name, message, code, ...inside } = fieldsOf(value);
+    return Object.entries(inside);
+  }
+  if (Object.getOwnPropertySymbols(value).length > 0) {
+    refuse(path, "has a symbol as key, which cannot be stored");
+  }
+  if (Array.isArray(value)) return elementsOf(value, path);
+  if (isPlainObject(value)) return Object.entries(value);
+  if (!isCarriedObject(value)) refuseInstance(value, path);
+  if (hasAddedProperty(value)) {
+    refuse(path, `is a ${value.constructor.name} with named properties, which cannot be stored`);
+  }
+  if (types.isMap(value)) return indexed([...value.keys(), ...value.values()]);
+  return types.isSet(value) ? indexed([...value]) : [];
+}
+
+function elementsOf(value: readonly unknown[], path: readonly string[]): [string, unknown][] {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Array.prototype of any realm is an array; the prototype of a subclass is not.
+  if (!Array.isArray(prototype)) refuseInstance(value, path);
+  const keys = Object.keys(value);
+  if (keys.some((key) => !/^\d+$/.test(key))) {
+    refuse(path, "is an array with named properties, which cannot be stored");
+  }
+  if (value.length - keys.length > MAX_HOLES) {
+    refuse(path, `is an array with more than ${MAX_HOLES} holes, which cannot be stored`);
+  }
+  return indexed(value);
+}
+
+function refuseInstance(value: object, path: readonly string[]): never {
+  const name = value.constructor?.name || "a class";
+  return refuse(
+    path,
+    `is an instance of ${name}, which cannot be stored; pass a plain object or a plain array`,
+  );
+}
+
+function indexed(values: readonly unknown[]): [string, unknown][] {
+  return Array.from(values, (value, index) => [`[${index}]`, value]);
+}
+
+/**
+ * A copy that superjson carries: holes filled with undefined, objects with difficult keys as
+ * {@link Entries}.
+ */
+function toCarried(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return Array.from(value, toCarried);
+  if (types.isMap(value))
+    return new Map(Array.from(value, ([key, inner]) => [toCarried(key), toCarried(inner)]));
+  if (types.isSet(value)) return new Set(Array.from(value, toCarried));
+  if (isError(value)) {
+    const { cause, errors, ...fields } = fieldsOf(value);
+    return makeError({
+      ...fields,
+      ...("cause" in value && { cause: toCarried(cause) }),
+      ...(errors && { errors: Array.from(errors, toCarried) }),
+    });
+  }
+  if (isCarriedObject(value))
+    return Object.getPrototypeOf(value) === Date.prototype ? new Date(value as Date) : value;
+  const pairs = Object.entries(value).map(([key, inner]): [string, unknown] => [key, toCarried(inner)]);
+  return pairs.some(([key]) => isDifficult(key)) ? Entries.from(pairs) : Object.fromEntries(pairs);
+}
+
+/**
+ * The default codec: plain JSON for values that JSON supports, superjson for others. A property whose value is undefined
+ * is written in plain JSON too: as null, listed by its object under the key `~undefined`.
+ *
+ * Supports everything that JSON supports, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp (with `lastIndex` 0),
+ * ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. The paths of these values may take
+ * 1 MiB plus 256 characters for each value. A Buffer is returned as a Uint8Array, a hole in an array as undefined, a
+ * shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number, and the
+ * `errors` of an AggregateError. Its other properties are omitted, because they may be secrets. Other class instances,
+ * symbol keys, and named properties of arrays, dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
+ */
+export const jsonCodec = Object.freeze({
+  encode(value: unknown): string {
+    const plain = stringifyPlain(value);
+    if (plain !== undefined) return plain;
+    checkValue(value, new Walk());
+    const { json, meta } = superjson.serialize(toCarried(value));
+    // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.
+    delete meta?.referentialEqualities;
+    return SUPERJSON_MARK + JSON.stringify({ json, meta });
+  },
+  decode(text: string): unknown {
+    if (!text.startsWith(SUPERJSON_MARK)) return parsePlain(text);
+    const carried = JSON.parse(text.slice(1));
+    refuseForeign(carried.meta ?? {});
+    return superjson.deserialize(carried, { inPlace: true });
+  },
+}) satisfies Codec;

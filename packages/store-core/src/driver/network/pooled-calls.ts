@@ -1,0 +1,147 @@
+import type { EventEmitter } from "node:events";
+import { pause } from "../../retry.ts";
+import { CONNECT_TIMEOUT_MS, REPLY_TIMEOUT_MS } from "./options.ts";
+import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
+
+/** The number of consecutive lost connections that a request survives. All connections of a pool are often lost together. */
+const LOST_CONNECTIONS = 3;
+
+/**
+ * What an error says about a connection. `reply`: the error is the server's answer, and the connection is reusable. `lost`: the
+ * connection was lost, so the request is repeated on another one. `other`: neither, such as a timeout.
+ */
+export type ConnectionVerdict = "reply" | "lost" | "other";
+
+const NO_CONNECTION = "the pool had no connection in time";
+
+/** A client's pool of connections, for {@link PooledCalls}. */
+export interface ConnectionPool<Connection extends EventEmitter> {
+  /**
+   * Waits for a connection, and opens one if necessary. A connection is the same object each time, and emits `end` when the pool has
+   * closed it.
+   */
+  acquire(): Promise<Connection>;
+  /**
+   * Returns a connection to the pool. A connection that is not reusable leaves the pool and is closed; in the factory's own pool,
+   * `destroy` has closed it before.
+   */
+  release(connection: Connection, reusable: boolean): void;
+  /** What an error of a request, or of `acquire`, says about the connection. */
+  verdictOn(error: unknown): ConnectionVerdict;
+  /** How to close the factory's own pool. Absent for a pool that was handed in, which stays open. */
+  own?: {
+    /** Waits for the replies to all requests, and for the server to close the connections. */
+    end(): Promise<unknown>;
+    /** Closes the socket of one connection at once, without waiting for the server. */
+    destroy(connection: Connection): void;
+  };
+}
+
+/** Connections with an error listener: one for all factories on a pool, because Node.js warns of many listeners. */
+const listenedTo = new WeakSet<EventEmitter>();
+
+/**
+ * The requests of a driver on the connections of a pool, one request at a time on each.
+ *
+ * - A request settles within 8 seconds: it fails with a `TimeoutError` 4 seconds after it was sent if the reply is not complete, and
+ *   also if the pool gives no connection in time. It fails with `CLOSED` as soon as the driver closes. It may take effect nevertheless.
+ * - After a lost connection it is repeated on another one, at most 3 times, after a pause, unless it is sent by {@link runOnce}. So it
+ *   must be repeatable, as every verb of a record log is.
+ * - A connection is reused only after a reply. Without one, a late reply could be taken for that of the next request.
+ * - The loss of an idle connection does not end the process. The next request finds it.
+ */
+export class PooledCalls<Connection extends EventEmitter> {
+  readonly #pool: ConnectionPool<Connection>;
+  readonly #calls = new PendingCalls();
+  /** The connections of the factory's own pool. */
+  readonly #open = new Set<Connection>();
+
+  constructor(pool: ConnectionPool<Connection>) {
+    this.#pool = pool;
+  }
+
+  /** Sends one request. Throws what it throws, a `TimeoutError`, or a `StoreError` `CLOSED`. */
+  run<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#run(request, () => true);
+  }
+
+  /** Like {@link run}, but never sends the request twice. */
+  runOnce<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
+    let isSent = false;
+    const send = (connection: Connection) => {
+      isSent = true;
+      return request(connection);
+    };
+    return this.#run(send, () => !isSent);
+  }
+
+  #run<T>(request: (connection: Connection) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+    const deadline = performance.now() + CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
+    const send = async () => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await this.#attempt(request, deadline);
+        } catch (error) {
+          const isLost = this.#pool.verdictOn(error) === "lost";
+          if (attempt >= LOST_CONNECTIONS || !isLost || !mayRepeat()) throw error;
+        }
+        await pause(attempt, this.#calls.signal);
+      }
+    };
+    return this.#calls.run(send, CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS, NO_CONNECTION);
+  }
+
+  /**
+   * Rejects all waiting requests. Then ends the factory's own pool, and after at most 500 ms closes the sockets that are still
+   * open, because the server hangs: they would keep the process alive.
+   */
+  async close(): Promise<void> {
+    await this.#calls.close(() => this.#pool.own?.end());
+    for (const connection of this.#open) this.#destroy(connection);
+  }
+
+  async #attempt<T>(request: (connection: Connection) => Promise<T>, deadline: number): Promise<T> {
+    const connection = await this.#pool.acquire();
+    this.#listenTo(connection);
+    if (this.#calls.signal.aborted || performance.now() >= deadline) {
+      this.#release(connection, !this.#calls.signal.aborted || !this.#pool.own);
+      throw new Error("the request ended while it waited for a connection");
+    }
+    let reusable = false;
+    try {
+      const reply = await inTime(request(connection), REPLY_TIMEOUT_MS, NO_REPLY, { ref: false });
+      reusable = true;
+      return reply;
+    } catch (error) {
+      reusable = this.#pool.verdictOn(error) === "reply";
+      throw error;
+    } finally {
+      this.#release(connection, reusable);
+    }
+  }
+
+  #release(connection: Connection, reusable: boolean): void {
+    if (!reusable) this.#destroy(connection);
+    this.#pool.release(connection, reusable);
+  }
+
+  /** Closes a connection of the factory's own pool, once. */
+  #destroy(connection: Connection): void {
+    if (this.#open.delete(connection)) this.#pool.own?.destroy(connection);
+  }
+
+  #listenTo(connection: Connection): void {
+    if (this.#pool.own && !this.#open.has(connection)) {
+      this.#open.add(connection);
+      connection.once("end", () => this.#open.delete(connection));
+    }
+    ignoreErrors(connection);
+  }
+}
+
+/** Prevents that an `error` event of an idle client, which the next request finds, ends the process. */
+export function ignoreErrors(emitter: EventEmitter): void {
+  if (listenedTo.has(emitter)) return;
+  listenedTo.add(emitter);
+  emitter.on("error", () => undefined);
+}

@@ -1,0 +1,240 @@
+import { randomFillSync, randomUUID } from "node:crypto";
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isFunction,
+  isId,
+  isOneOf,
+  isPositiveInteger,
+  isSignal,
+  isTtl,
+} from "../arguments.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { encodeText, jsonCodec } from "../codec/codec.ts";
+import { digestOf } from "../codec/digest.ts";
+import { formatMetadataRecord } from "../codec/record.ts";
+import { type CommitRequest, type Driver, formatRevision, REPEATED_WITHIN_MS } from "../driver/driver.ts";
+import { newIncarnation } from "../driver/incarnation.ts";
+import { revisionConflict, StoreError } from "../errors.ts";
+import { type ChatMessage, chatMessageTraits, type MessageTraits } from "../message/message.ts";
+import { checkNodeVersion } from "../node-version.ts";
+import { offerSpans } from "../store/opentelemetry.ts";
+import { isRevision, PortableStore } from "../store/portable-store.ts";
+import { parseState, type StoreSettings } from "../store/state.ts";
+import { StoreContext } from "../store/store-context.ts";
+import { trimmings } from "../trimming/trimming.ts";
+import { copyChecks, copyThread } from "./copy-thread.ts";
+import { iterateThreads, listThreads } from "./list-threads.ts";
+import type { StoreFactory, StoreOptions } from "./store-factory.ts";
+import { listIndexes, storeIndexOf } from "./store-index.ts";
+import { watchThread } from "./watch-thread.ts";
+
+checkNodeVersion();
+
+/** The {@link StoreContext} of each factory, for calls that involve two factories. */
+const contexts = new WeakMap<object, StoreContext<unknown>>();
+
+/** The checks of {@link StoreOptions}, for an adapter's own {@link checkFactoryOptions}. */
+export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
+  maxMessages: isPositiveInteger,
+  trimming: isOneOf(...trimmings),
+  ttlMs: isTtl,
+  codec: hasMethods("encode", "decode"),
+  traits: hasMethods("role", "toolCalls", "toolResults"),
+  onCorruptRecord: isFunction,
+});
+
+/**
+ * Checks the options of an adapter's `create…Stores`, as {@link checkOptions} does. Also refuses a `url` with a parameter that has
+ * the name of an option, in any case, such as `?tableName=chats`. Clients ignore parameters that they do not know, so the stores
+ * would use the default table. Other parameters are left to the client: URLs of hosting providers and of other libraries hold
+ * some (`channel_binding`, `pgbouncer`) that the client ignores.
+ *
+ * @param owner the name of the function, such as `createRedisStores`.
+ * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the option and the fix, and never shows the URL.
+ */
+export function checkFactoryOptions(
+  owner: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+): void {
+  refuseUrlParameters(owner, (options as { url?: unknown } | null | undefined)?.url, Object.keys(checks));
+  checkOptions(owner, options, checks);
+}
+
+/** Refuses a URL with a parameter that has the name of an option. The URL may name several hosts, which `URL` cannot parse. */
+export function refuseUrlParameters(owner: string, url: unknown, options: readonly string[]): void {
+  if (typeof url !== "string" || !url.includes("?")) return;
+  for (const name of new URLSearchParams(url.slice(url.indexOf("?"))).keys()) {
+    const option = options.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (option !== undefined) {
+      invalid(`${owner}: url must not contain the option ${option}; pass ${option} to ${owner} beside url`);
+    }
+  }
+}
+
+/**
+ * Makes a factory from a driver. Every `create…Stores` of an adapter calls it. The adapter checks its own options, beyond
+ * {@link StoreOptions}.
+ *
+ * @param how the clock of retries and pauses, for tests. Default: the system clock.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid option, `UNSUPPORTED` for an option that the driver cannot honour.
+ */
+export function createStores<M = ChatMessage>(
+  driver: Driver,
+  options: StoreOptions<M> = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
+): StoreFactory<M> {
+  checkOptions("createStores", options, storeOptionChecks);
+  const { maxMessages, trimming, ttlMs, codec = jsonCodec, onCorruptRecord } = options;
+  const traits = options.traits ?? (chatMessageTraits as MessageTraits<unknown> as MessageTraits<M>);
+  const given: StoreSettings = {
+    ...(maxMessages !== undefined && { maxMessages }),
+    ...(trimming !== undefined && { trimming }),
+    ...(ttlMs !== undefined && { ttlMs }),
+  };
+  offerSpans();
+  return factoryOf(new StoreContext<M>(driver, given, { codec, traits, onCorruptRecord, clock }));
+}
+
+function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
+  const { driver, codec } = context;
+  const factory: StoreFactory<M> = {
+    settings: Object.freeze({ backend: driver.capabilities.backend, ...context.settingsFor({}) }),
+    open(threadId = uuidV7(), settings = undefined) {
+      checkOptions("open", settings, settingChecks);
+      context.assertOpen();
+      checkThreadId("open", "threadId", threadId);
+      return storeOf(context, threadId, settings);
+    },
+    restore(state) {
+      context.assertOpen();
+      const parsed = parseState(state, driver.capabilities.backend);
+      const settings = context.settingsFor(parsed);
+      if (parsed.thread) driver.importThread?.(parsed.threadId, parsed.thread);
+      return new PortableStore(context, parsed.threadId, settings);
+    },
+    withTraits<N>(traits: MessageTraits<N>) {
+      context.assertOpen();
+      const problem = storeOptionChecks.traits(traits);
+      if (problem) invalid(`withTraits: traits ${problem}`);
+      return factoryOf(context.withTraits(traits));
+    },
+    metadataSize(metadata) {
+      const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
+      return Buffer.byteLength(formatMetadataRecord(encodeText(codec, metadata, write)));
+    },
+    index: (name) => storeIndexOf(context, name),
+    listIndexes: async (options = {}) => await listIndexes(context, options),
+    listThreads: (options = {}) => listThreads(context, options),
+    iterateThreads: (options = {}) => iterateThreads(context, options),
+    async deleteThread(threadId, options = {}) {
+      context.assertOpen();
+      checkThreadId("deleteThread", "threadId", threadId);
+      checkOptions("deleteThread", options, deleteChecks);
+      const { expectedRevision, signal } = options;
+      const operationId = randomUUID();
+      let sendBefore: number | undefined;
+      const attempt = () => {
+        const request = { threadId, operationId, expectedRevision, sendBefore, signal };
+        sendBefore ??= context.clock.monotonic() + REPEATED_WITHIN_MS;
+        return driver.delete(request);
+      };
+      const { outcome } = await context.request(attempt, signal);
+      if (outcome === "revision-conflict") throw revisionConflict();
+    },
+    watch(threadId, onHint) {
+      context.assertOpen();
+      checkThreadId("watch", "threadId", threadId);
+      const problem = isFunction(onHint);
+      if (problem) invalid(`watch: onHint ${problem}`);
+      return watchThread(driver, threadId, onHint);
+    },
+    async copyThread(from, to, options = {}) {
+      context.assertOpen();
+      checkThreadId("copyThread", "from", from);
+      checkThreadId("copyThread", "to", to);
+      checkOptions("copyThread", options, copyChecks);
+      const target = contexts.get(options.target ?? factory) as StoreContext<M> | undefined;
+      if (!target) return invalid("copyThread: target must be a store factory");
+      target.assertOpen();
+      if (from === to && target.driver === driver)
+        invalid("copyThread: to must be another thread than from, or of another factory");
+      const { ttlMs } = options;
+      const copy = storeOf(target, to, ttlMs === undefined ? {} : { ttlMs });
+      return await copyThread(storeOf(context, from), copy, options);
+    },
+    async setupScript() {
+      context.assertOpen();
+      const script = await driver.setupScript?.();
+      if (script !== undefined) return script;
+      const { backend } = driver.capabilities;
+      throw new StoreError(
+        "UNSUPPORTED",
+        `setupScript: the setup of the ${backend} backend has no statements`,
+      );
+    },
+    setup: () =>
+      context.request(async () => {
+        await driver.setup?.();
+        await driver.commit(refusedCommit());
+      }),
+    close: () => context.close(),
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+  contexts.set(factory, context as StoreContext<unknown>);
+  return factory;
+}
+
+const { maxMessages, trimming, ttlMs } = storeOptionChecks;
+const settingChecks = { maxMessages, trimming, ttlMs };
+const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
+
+/** The store of a thread. `settings` override the factory's; undefined settings count as absent. */
+function storeOf<M>(
+  context: StoreContext<M>,
+  threadId: string,
+  settings: StoreSettings = {},
+): PortableStore<M> {
+  if (settings.ttlMs !== undefined) context.assertExpiry();
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  return new PortableStore(context, threadId, { ...context.settingsFor({}), ...given });
+}
+
+function checkThreadId(caller: string, name: string, threadId: unknown): void {
+  const problem = isId(threadId);
+  if (problem) invalid(`${caller}: ${name} ${problem}`);
+}
+
+/** A commit that reaches the backend and is refused there, because it expects a revision that no thread has. */
+function refusedCommit(): CommitRequest {
+  const id = uuidV7();
+  const incarnation = newIncarnation();
+  return {
+    threadId: id,
+    operationId: id,
+    digest: digestOf("all", [], undefined),
+    newIncarnation: incarnation,
+    expectedRevision: formatRevision(incarnation, 1),
+    drop: "all",
+    append: [],
+    metadata: undefined,
+    maxMessages: undefined,
+    trimming: "turns",
+    ttlMs: undefined,
+    createdAt: 0,
+    updatedAt: 0,
+    signal: undefined,
+  };
+}
+
+/** A UUID of version 7: 48 bits of time in milliseconds, then 74 random bits (RFC 9562, section 5.7). */
+function uuidV7(): string {
+  const bytes = randomFillSync(Buffer.alloc(16));
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,148 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Check, checkOptions, invalid, isObject } from "../arguments.ts";
+import { StoreError } from "../errors.ts";
+import { createMemoryStores } from "../memory/memory.ts";
+import type { ChatMessage } from "../message/message.ts";
+import { refuseUrlParameters, storeOptionChecks } from "./factory.ts";
+import type { StoreFactory, StoreOptions, TraitsOption } from "./store-factory.ts";
+
+/** Makes the stores of a URL: the `create…Stores` of an adapter's package. */
+export type Adapter<M = ChatMessage> = (
+  options: StoreOptions<M> & TraitsOption<M> & { readonly url: string },
+) => StoreFactory<M>;
+
+/** The options of {@link openStores}. */
+export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * Adapters by URL scheme, without the colon. They take precedence over adapters that are loaded on demand. Use them for
+   * third-party adapters, and in bundled programs, which cannot load packages on demand. An adapter for one of `postgres` and
+   * `postgresql`, `redis` and `rediss`, or `mongodb` and `mongodb+srv` also opens the other. Default: none.
+   */
+  adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
+}
+
+/** An adapter that is loaded on demand. */
+interface AdapterPackage {
+  readonly packageName: string;
+  readonly create: string;
+  readonly install: string;
+}
+
+const redis: AdapterPackage = {
+  packageName: "@scrollback/store-redis",
+  create: "createRedisStores",
+  install: "@scrollback/store-redis ioredis",
+};
+const mongo: AdapterPackage = {
+  packageName: "@scrollback/store-mongo",
+  create: "createMongoStores",
+  install: "@scrollback/store-mongo mongodb",
+};
+const postgres: AdapterPackage = {
+  packageName: "@scrollback/store-postgres",
+  create: "createPostgresStores",
+  install: "@scrollback/store-postgres pg",
+};
+const packages: Readonly<Record<string, AdapterPackage>> = {
+  redis: redis,
+  rediss: redis,
+  mongodb: mongo,
+  "mongodb+srv": mongo,
+  dynamodb: {
+    packageName: "@scrollback/store-dynamo",
+    create: "createDynamoStores",
+    install: "@scrollback/store-dynamo @aws-sdk/client-dynamodb",
+  },
+  postgres: postgres,
+  postgresql: postgres,
+  sqlite: {
+    packageName: "@scrollback/store-sqlite",
+    create: "createSqliteStores",
+    install: "@scrollback/store-sqlite",
+  },
+};
+
+const isAdapters: Check = (value) =>
+  isObject(value) ??
+  (Object.entries(value as object).every(
+    ([scheme, adapter]) => /^[a-z][a-z0-9+.-]*$/.test(scheme) && typeof adapter === "function",
+  )
+    ? undefined
+    : "must have functions such as createSqliteStores, by schemes without a colon");
+
+const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
+  ...storeOptionChecks,
+  adapters: isAdapters,
+};
+
+/**
+ * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
+ * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The
+ * adapter's package is loaded on demand. It is resolved from this package first, then from the working directory. The
+ * first call of a store connects.
+ *
+ * A bundled program passes its adapters in `adapters`, because a bundler cannot see which package is loaded.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a URL of another scheme or a wrong option, `UNSUPPORTED` when the adapter's
+ *   package is not found, with the command that installs it.
+ * @example
+ * const stores = await openStores("sqlite:chats.db", { maxMessages: 200 });
+ * @example
+ * const stores = await openStores(process.env.STORE_URL, { adapters: { etcd: createEtcdStores } });
+ */
+export async function openStores<M extends ChatMessage = ChatMessage>(url: string): Promise<StoreFactory<M>>;
+export async function openStores<M = ChatMessage>(
+  url: string,
+  options: OpenOptions<M> & TraitsOption<M>,
+): Promise<StoreFactory<M>>;
+export async function openStores(url: string, options: OpenOptions = {}): Promise<StoreFactory> {
+  checkOptions("openStores", options, openOptionChecks);
+  const { adapters = {}, ...storeOptions } = options;
+  const scheme = (typeof url === "string" && /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1]) || "";
+  const adapter = Object.hasOwn(packages, scheme) ? packages[scheme] : undefined;
+  const isSame = (other: string) => adapter !== undefined && packages[other] === adapter;
+  const name = Object.hasOwn(adapters, scheme) ? scheme : Object.keys(adapters).find(isSame);
+  if (name !== undefined) return adapters[name]?.({ url, ...storeOptions }) as StoreFactory;
+  if (scheme === "memory") {
+    refuseUrlParameters("openStores", url, Object.keys(storeOptionChecks));
+    return createMemoryStores(storeOptions);
+  }
+  if (!adapter) {
+    const known = ["memory", ...Object.keys(packages), ...Object.keys(adapters)];
+    return invalid(
+      `openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}; the url of a file is sqlite: and its path`,
+    );
+  }
+  const module = await load(adapter, scheme);
+  return (module[adapter.create] as Adapter)({ url, ...storeOptions });
+}
+
+async function load(adapter: AdapterPackage, scheme: string): Promise<Record<string, unknown>> {
+  const { packageName, create, install } = adapter;
+  try {
+    return await import(/* @vite-ignore */ packageName);
+  } catch (error) {
+    if (!isMissing(error, packageName)) throw error;
+  }
+  try {
+    // With strictly isolated packages (pnpm, for example) only the application can resolve its adapters.
+    const fromHere = createRequire(join(process.cwd(), "package.json"));
+    return await import(/* @vite-ignore */ pathToFileURL(fromHere.resolve(packageName)).href);
+  } catch (error) {
+    if (!isMissing(error, packageName)) throw error;
+    throw new StoreError(
+      "UNSUPPORTED",
+      `openStores: ${packageName} was not found; run: npm install ${install}; or, in a bundled program, give it: ` +
+        `openStores(url, { adapters: { ${JSON.stringify(scheme)}: ${create} } })`,
+      { cause: error },
+    );
+  }
+}
+
+function isMissing(error: unknown, packageName: string): boolean {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  const missing = error.code === "ERR_MODULE_NOT_FOUND" || error.code === "MODULE_NOT_FOUND";
+  return missing && error.message.includes(`'${packageName}'`);
+}

@@ -1,0 +1,250 @@
+import { randomUUID } from "node:crypto";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isCount,
+  isId,
+  isIntegerUpTo,
+  isOneOf,
+  isSignal,
+  isString,
+} from "../arguments.ts";
+import { encodeText } from "../codec/codec.ts";
+import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "../codec/record.ts";
+import {
+  compareBytes,
+  type EntryIndex,
+  type EntryPlace,
+  type StoredEntry,
+  sortKey,
+} from "../driver/entry-index.ts";
+import { StoreError } from "../errors.ts";
+import type { StoreContext } from "../store/store-context.ts";
+import { listChecks } from "./list-threads.ts";
+
+const MAX_PAGE = 100;
+
+/** The key and id of an entry: well-formed strings of 1 to 1,024 bytes. */
+export type EntryKey = Omit<EntryPlace, "index">;
+
+/** The content of an entry. */
+export interface EntryContent {
+  /** An integer of 0 or more. An update replaces only a lower one. */
+  readonly version: number;
+  /** The place in the index: any finite number. Entries of one order are sorted by their keys' UTF-8. */
+  readonly order: number;
+  /** Any value that a message can contain, of at most 8 KiB when encoded by the factory's codec. */
+  readonly value: unknown;
+  /** In milliseconds since 1970. Default: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** An entry of an index. */
+export interface IndexEntry extends EntryKey, EntryContent {
+  /** Why the value cannot be read: a StoreError `CORRUPT`; `value` is then undefined. Absent for a readable value. */
+  readonly problem?: StoreError;
+}
+
+/** The options of {@link StoreIndex.list}. */
+export interface ListEntriesOptions {
+  /** By rising or by falling order. Default `"up"`. */
+  direction?: "up" | "down";
+  /** The maximum number of entries on a page, from 1 to 100. Default: 100. */
+  limit?: number;
+  /** The cursor of the previous page. Default: the first page. */
+  cursor?: string;
+  signal?: AbortSignal;
+}
+
+/** One page of an index. */
+export interface EntryList {
+  readonly entries: readonly IndexEntry[];
+  /** Absent on the last page. A page with a cursor may have fewer entries than the limit. */
+  readonly cursor?: string;
+}
+
+/** The options of {@link StoreFactory.listIndexes}. */
+export interface ListIndexesOptions {
+  /** Lists only indexes whose names begin with this prefix. Default: all. */
+  prefix?: string;
+  /** The maximum number of names on a page, from 1 to 1,000. Default: 100. */
+  limit?: number;
+  /** The cursor of the previous page. Default: the first page. */
+  cursor?: string;
+  signal?: AbortSignal;
+}
+
+/** One page of the names of indexes. */
+export interface IndexList {
+  readonly names: readonly string[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+interface CallOptions {
+  signal?: AbortSignal;
+}
+
+/**
+ * A sorted list of small entries beside the threads, on the index of the database (C23). Each call is one request. An expired entry
+ * counts as absent. A damaged value does not hide its entry.
+ */
+export interface StoreIndex {
+  readonly name: string;
+  /**
+   * Inserts an entry, unless there is one of its key and id. It is not retried: after `UNAVAILABLE` the entry may be there.
+   *
+   * @returns whether it was inserted.
+   */
+  insert(place: EntryKey, content: EntryContent, options?: CallOptions): Promise<boolean>;
+  /**
+   * Replaces an entry that is there and has a lower version. Never creates one.
+   *
+   * @returns the version that it found, lower than `content.version` if it was replaced; `null` if there is no entry.
+   */
+  update(place: EntryKey, content: EntryContent, options?: CallOptions): Promise<number | null>;
+  /** @returns whether there was an entry. */
+  remove(place: EntryKey, options?: CallOptions): Promise<boolean>;
+  /** All entries of a key, by id. */
+  entriesOf(key: string, options?: CallOptions): Promise<IndexEntry[]>;
+  /** A page of the index. An entry that does not change while one pages comes exactly once. */
+  list(options?: ListEntriesOptions): Promise<EntryList>;
+  /** The cursor of the page that begins after an entry, in one direction. Does no I/O. */
+  cursorAfter(entry: EntryKey & Pick<EntryContent, "order">, direction: "up" | "down"): string;
+}
+
+const contentChecks = {
+  version: isCount,
+  order: (value: unknown) => (Number.isFinite(value) ? undefined : "must be a finite number"),
+  value: () => undefined,
+  expiresAt: isRecordTime,
+};
+const placeChecks = { key: isId, id: isId };
+const callChecks = { signal: isSignal };
+const pageChecks = {
+  direction: isOneOf("up", "down"),
+  limit: isIntegerUpTo(MAX_PAGE),
+  cursor: isString,
+  signal: isSignal,
+};
+/** The index of a name. @throws StoreError `UNSUPPORTED` if the driver has none. */
+export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIndex {
+  context.assertOpen();
+  const problem = isId(name);
+  if (problem) invalid(`index: name ${problem}`);
+  const { driver, maxValueBytes } = indexOf(context);
+
+  const putOf = (method: string, place: EntryKey, content: EntryContent, options: CallOptions) => {
+    context.assertOpen();
+    checkAll(method, place, placeChecks, ["key", "id"]);
+    checkAll(method, content, contentChecks, ["version", "order"]);
+    checkOptions(method, options, callChecks);
+    const { key, id } = place;
+    const { version, order, value, expiresAt } = content;
+    const record = encoded(context, { index: name, key, id }, value);
+    if (Buffer.byteLength(record) > maxValueBytes)
+      throw new StoreError("TOO_LARGE", `${method}: the value takes more than ${maxValueBytes} bytes`);
+    const put = { index: name, key, id, version, order: order + 0, value: record, signal: options.signal };
+    return { ...put, ...(expiresAt !== undefined && { expiresAt }) };
+  };
+  const entryOf = (entry: StoredEntry): IndexEntry => {
+    const { key, id } = entry;
+    try {
+      return { ...entry, value: decodeEntryRecord(context.codec, entry.value, { index: name, key, id }) };
+    } catch (error) {
+      if (!StoreError.is(error, "CORRUPT")) throw error;
+      return { ...entry, value: undefined, problem: error };
+    }
+  };
+
+  return {
+    name,
+    async insert(place, content, options = {}) {
+      const put = putOf("insert", place, content, options);
+      return await context.once(() => driver.insertEntry(put), options.signal);
+    },
+    async update(place, content, options = {}) {
+      const put = putOf("update", place, content, options);
+      return await context.request(() => driver.updateEntry(put), options.signal);
+    },
+    async remove(place, options = {}) {
+      context.assertOpen();
+      checkAll("remove", place, placeChecks, ["key", "id"]);
+      checkOptions("remove", options, callChecks);
+      const { key, id } = place;
+      const { signal } = options;
+      return await context.request(() => driver.removeEntry({ index: name, key, id, signal }), signal);
+    },
+    async entriesOf(key, options = {}) {
+      context.assertOpen();
+      checkAll("entriesOf", { key }, placeChecks, ["key"]);
+      checkOptions("entriesOf", options, callChecks);
+      const { signal } = options;
+      const entries = await context.request(() => driver.entriesOf({ index: name, key, signal }), signal);
+      return entries.map(entryOf).sort((one, other) => compareBytes(one.id, other.id));
+    },
+    async list(options = {}) {
+      context.assertOpen();
+      checkOptions("list", options, pageChecks);
+      const { direction = "up", limit = MAX_PAGE, cursor, signal } = options;
+      const after = cursor === undefined ? undefined : parsedCursor(cursor, direction);
+      const request = { index: name, direction, limit, after, signal };
+      const { entries, next } = await context.request(() => driver.listEntries(request), signal);
+      return { entries: entries.map(entryOf), ...(next && { cursor: formattedCursor(next, direction) }) };
+    },
+    cursorAfter: (entry, direction) => formattedCursor(sortKey(entry), direction),
+  };
+}
+
+/** One page of the names of a factory's indexes. */
+export async function listIndexes<M>(
+  context: StoreContext<M>,
+  options: ListIndexesOptions,
+): Promise<IndexList> {
+  context.assertOpen();
+  checkOptions("listIndexes", options, listChecks);
+  const { driver } = indexOf(context);
+  const { prefix = "", limit = MAX_PAGE, cursor, signal } = options;
+  const page = await context.request(() => driver.listIndexes({ prefix, limit, cursor, signal }), signal);
+  return { names: page.names, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+}
+
+function indexOf<M>({ driver }: StoreContext<M>): { driver: EntryIndex; maxValueBytes: number } {
+  const { index, capabilities } = driver;
+  if (index && capabilities.index) return { driver: index, maxValueBytes: capabilities.index.maxValueBytes };
+  throw new StoreError(
+    "UNSUPPORTED",
+    `index: the ${capabilities.backend} backend has no index, so it cannot keep lists`,
+  );
+}
+
+function checkAll(
+  method: string,
+  value: unknown,
+  checks: Readonly<Record<string, Check>>,
+  required: readonly string[],
+): void {
+  checkOptions(method, value ?? null, checks);
+  for (const name of required) {
+    const problem = checks[name]?.(Object(value)[name]);
+    if (problem) invalid(`${method}: ${name} ${problem}`);
+  }
+}
+
+function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
+  const write = { threadId: bindingOf(place), operationId: randomUUID(), kind: "e", index: 0 } as const;
+  return formatEntryRecord(encodeText(codec, value ?? null, write));
+}
+
+function formattedCursor(next: string, direction: "up" | "down"): string {
+  return `${direction}.${Buffer.from(next).toString("base64url")}`;
+}
+
+function parsedCursor(cursor: string, direction: "up" | "down"): string {
+  const [given, text = ""] = cursor.split(".");
+  const next = Buffer.from(text, "base64url").toString();
+  if (given !== direction || Buffer.from(next).toString("base64url") !== text || !/^[\da-f]{16}/.test(next))
+    invalid("list: cursor must be one that list() gave for the same index and direction");
+  return next;
+}

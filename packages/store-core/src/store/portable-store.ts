@@ -1,0 +1,576 @@
+// Exceeds 300 lines because it implements every method of the protocol once, for all backends.
+import { randomUUID } from "node:crypto";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isCount,
+  isId,
+  isObject,
+  isSignal,
+  isString,
+  isTtl,
+} from "../arguments.ts";
+import { encodeText, jsonCodec } from "../codec/codec.ts";
+import { digestOf, OWN_OPERATION_DIGEST } from "../codec/digest.ts";
+import {
+  decodeRecord,
+  formatMetadataRecord,
+  formatRecord,
+  isRecordTime,
+  timeOfRecord,
+} from "../codec/record.ts";
+import type { RecordWrite } from "../codec/record-location.ts";
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  REPEATED_WITHIN_MS,
+  type ThreadView,
+} from "../driver/driver.ts";
+import { newIncarnation } from "../driver/incarnation.ts";
+import { revisionConflict, StoreError } from "../errors.ts";
+import { kindOf, type MessageKind } from "../message/message.ts";
+import { pause, retryAfter, untilAborted, withRetries } from "../retry.ts";
+import { trimmedView } from "../trimming/trimmed-view.ts";
+import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
+import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
+import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
+import type {
+  Change,
+  ExpireOptions,
+  MessageStore,
+  ReadOptions,
+  Revision,
+  ThreadPage,
+  WriteOptions,
+} from "./store.ts";
+import type { StoreContext } from "./store-context.ts";
+
+const MAX_METADATA_BYTES = 256 * 1024;
+const MAX_LOST_ATTEMPTS = 100;
+/** Pauses stop growing after this attempt, because the other writers of this factory wait meanwhile. */
+const LONGEST_PAUSE = 2;
+/** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+const changeChecks = {
+  drop: (value: unknown) =>
+    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or an integer of 0 or more`,
+  append: (value: unknown) =>
+    Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
+  metadata: () => undefined,
+};
+/** The valid values of `expectedRevision`. */
+export const isRevision: Check = (value) =>
+  value === null || isString(value) === undefined
+    ? undefined
+    : "must be a revision that this thread had, or null";
+const expireChecks = { expectedRevision: isRevision, signal: isSignal };
+const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime };
+const listChecks = { limit: isCount, signal: isSignal };
+const readChecks = { ...listChecks, before: isString, after: isString };
+const popChecks = { signal: isSignal };
+
+interface ReadRange extends CursorRange {
+  readonly limit: number;
+  readonly metadata: boolean;
+}
+
+/** The times of a commit that imports messages. */
+export interface ImportTimes {
+  /** One for each message. */
+  readonly messages: readonly number[];
+  /** The thread's, if the commit begins it. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Options of a commit that only store-core uses. */
+interface CommitDetails {
+  /** The thread that the caller read. Default: the store's current thread. */
+  readonly threadId?: string;
+  /** Default: all of the write's `createdAt`. */
+  readonly times?: ImportTimes;
+  /** The expiry; undefined: never. Default: the store's. With it, an empty change makes a commit too. */
+  readonly expiry?: { readonly ttlMs: number | undefined };
+  /** Commits with this operation id count as the same change, regardless of their content. */
+  readonly operationId?: string;
+  /** Whether other commits wait for this one, so that it must not wait for them. */
+  readonly isAlone?: boolean;
+  /** Called if the commit was made before: in this incarnation of the thread, or in a deleted one. */
+  readonly onRepeated?: () => void;
+}
+
+/**
+ * The {@link MessageStore} of every backend. Handles argument checks, codec, cursors, state, retries, cancellation and
+ * the closed state; a driver does the rest. Created by `open` and `restore` of a factory.
+ */
+export class PortableStore<M> implements MessageStore<M> {
+  readonly #context: StoreContext<M>;
+  #threadId: string;
+  #settings: StoreSettings;
+  #closed = false;
+
+  constructor(context: StoreContext<M>, threadId: string, settings: StoreSettings) {
+    this.#context = context;
+    this.#threadId = threadId;
+    this.#settings = settings;
+  }
+
+  get threadId(): string {
+    return this.#threadId;
+  }
+
+  // The methods that write return the promise of #commit directly: another promise would cost each write a microtask.
+  addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    // Not undefined, which would mean no messages.
+    return this.#commit("addMessages", { append: messages ?? null }, options);
+  }
+
+  replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("replaceMessages", { drop: "all", append: messages ?? null }, options);
+  }
+
+  clear(options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("clear", { drop: "all", metadata: null }, options);
+  }
+
+  commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("commit", change, options);
+  }
+
+  async listMessages(options: { limit?: number; signal?: AbortSignal } = {}): Promise<M[]> {
+    this.#assertOpen();
+    checkOptions("listMessages", options, listChecks);
+    const { limit = Number.POSITIVE_INFINITY, signal } = options;
+    if (limit === 0) return [];
+    const threadId = this.#threadId;
+    const range = { limit, before: undefined, after: undefined, metadata: false };
+    return await this.#observed("read", "listMessages", threadId, async (call) => {
+      const view = await this.#read(threadId, range, signal, call);
+      return this.#decode(threadId, view, (message) => message);
+    });
+  }
+
+  async read(options: ReadOptions = {}): Promise<ThreadPage<M>> {
+    this.#assertOpen();
+    checkOptions("read", options, readChecks);
+    const { limit = Number.POSITIVE_INFINITY, signal } = options;
+    if (options.before !== undefined && options.after !== undefined)
+      invalid("read: give before or after, not both");
+    const before = options.before === undefined ? undefined : parseCursor("before", options.before);
+    const after = options.after === undefined ? undefined : parseCursor("after", options.after);
+    const threadId = this.#threadId;
+    return await this.#observed("read", "read", threadId, async (call) => {
+      const range = { limit, before, after, metadata: true };
+      const view = await this.#read(threadId, range, signal, call);
+      return this.#pageOf(threadId, view, range);
+    });
+  }
+
+  async popMessage(options: { signal?: AbortSignal } = {}): Promise<M | undefined> {
+    this.#assertOpen();
+    checkOptions("popMessage", options, popChecks);
+    const { signal } = options;
+    const threadId = this.#threadId;
+    const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
+    return await this.#whileLost(threadId, signal, async (isAlone) => {
+      const found = await this.#observed("read", "popMessage", threadId, async (call) => {
+        const { entries, revision } = await this.#read(threadId, newest, signal, call);
+        const [entry] = entries;
+        if (!entry) return undefined;
+        const message = decodeRecord(this.#context.codec, entry.record, threadId, entry.sequence) as M;
+        return { message, revision };
+      });
+      if (!found) return undefined;
+      const expectedRevision = found.revision;
+      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId, isAlone });
+      return found.message;
+    });
+  }
+
+  async expire(ttlMs: number | null, options: ExpireOptions = {}): Promise<Revision | null> {
+    this.#assertOpen();
+    const problem = ttlMs === null ? undefined : isTtl(ttlMs);
+    if (problem) invalid(`expire: ttlMs ${problem}, or null`);
+    checkOptions("expire", options, expireChecks);
+    const { expectedRevision, signal } = options;
+    const threadId = this.#threadId;
+    const expiry = { ttlMs: ttlMs ?? undefined };
+    if (ttlMs !== null) this.#context.assertExpiry();
+    const compareAndSet = async (isAlone: boolean) => {
+      const revision = await this.#observed("read", "expire", threadId, (call) =>
+        this.#revision(threadId, expectedRevision, signal, call),
+      );
+      if (revision === null) return null;
+      const write = { expectedRevision: revision, ...(signal && { signal }) };
+      return await this.#commit("expire", {}, write, { threadId, expiry, isAlone });
+    };
+    if (expectedRevision !== undefined) return await compareAndSet(false);
+    return await this.#whileLost(threadId, signal, compareAndSet);
+  }
+
+  /** A commit of {@link copyThread}: messages with their own times, under an operation id that identifies the copy. */
+  importMessages(
+    change: Change<M>,
+    options: WriteOptions & { times: ImportTimes; onRepeated?: () => void },
+  ): Promise<Revision | null> {
+    const { times, operationId, onRepeated, ...rest } = options;
+    const isEmpty = !change.append?.length && change.metadata === undefined;
+    return this.#commit("copyThread", isEmpty ? { ...change, metadata: null } : change, rest, {
+      times,
+      ...(operationId !== undefined && { operationId }),
+      ...(onRepeated && { onRepeated }),
+    });
+  }
+
+  async serialize(): Promise<StoreState> {
+    this.#assertOpen();
+    const { driver } = this.#context;
+    const { maxMessages, trimming, ttlMs } = this.#settings;
+    const thread = driver.exportThread?.(this.#threadId);
+    return {
+      type: "scrollback.store",
+      version: 1,
+      backend: driver.capabilities.backend,
+      threadId: this.#threadId,
+      ...(maxMessages !== undefined && { maxMessages }),
+      ...(trimming !== undefined && { trimming }),
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(thread !== undefined && { thread }),
+    };
+  }
+
+  async updateFromState(state: unknown): Promise<void> {
+    this.#assertOpen();
+    if (isNoState(state)) return;
+    const parsed = parseState(state, this.#context.driver.capabilities.backend);
+    this.#settings = this.#context.settingsFor(parsed);
+    if (parsed.thread) this.#context.driver.importThread?.(parsed.threadId, parsed.thread);
+    this.#threadId = parsed.threadId;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
+    this.#context.assertOpen();
+  }
+
+  /**
+   * Runs a read and a compare-and-set that depends on it, and retries when another writer committed in between. During
+   * retries the other writers of this factory wait: a read plus a commit could never overtake their single commits.
+   */
+  async #whileLost<T>(
+    threadId: string,
+    signal: AbortSignal | undefined,
+    compareAndSet: (isAlone: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await compareAndSet(false);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+    }
+    const again = async () => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await compareAndSet(true);
+        } catch (error) {
+          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
+        }
+        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
+      }
+    };
+    return await this.#context.alone(threadId, again, signal);
+  }
+
+  async #commit(
+    caller: StoreCall["method"],
+    change: Change<M>,
+    options: WriteOptions = {},
+    details: CommitDetails = {},
+  ): Promise<Revision | null> {
+    this.#assertOpen();
+    if (typeof change !== "object" || change === null) invalid(`${caller}: the change must be an object`);
+    checkOptions(caller, change, changeChecks);
+    checkOptions(caller, options, writeChecks);
+    const { threadId = this.#threadId, times, expiry } = details;
+    const operationId = options.operationId ?? details.operationId ?? randomUUID();
+    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
+    const { drop = 0, append: messages = [] } = change;
+    const encodeAll = (timeOf: (index: number) => number): string[] => {
+      const records: string[] = [];
+      // Not messages.map, which would skip holes.
+      for (let index = 0; index < messages.length; index++)
+        records.push(this.#encodeMessage(messages[index] as M, timeOf(index), threadId, operationId, index));
+      return records;
+    };
+    const append = encodeAll((index) => times?.messages[index] ?? createdAt);
+    const metadata = this.#encodeMetadata(change.metadata, threadId, operationId);
+    this.#checkSize(append, metadata);
+    if (drop === 0 && append.length === 0 && metadata === undefined && !expiry) {
+      return await this.#observed("read", caller, threadId, (call) =>
+        this.#revision(threadId, expectedRevision, signal, call),
+      );
+    }
+    const isOwnId = options.operationId === undefined;
+    // A write that is repeated later is the same. JSON does not depend on the time.
+    const timeless = () => (this.#context.codec === jsonCodec ? append : encodeAll(() => 0));
+    const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, timeless(), metadata);
+    const { maxMessages, trimming = "turns" } = this.#settings;
+    const { ttlMs } = expiry ?? this.#settings;
+    const { driver, clock } = this.#context;
+    let isNewOperation = isOwnId && details.operationId === undefined;
+    let sendBefore: number | undefined;
+    const attempt = () => {
+      const request: CommitRequest = {
+        threadId,
+        operationId,
+        digest,
+        isNewOperation,
+        // A new incarnation for each attempt: the thread may have expired since the last one.
+        newIncarnation: newIncarnation(),
+        expectedRevision,
+        drop,
+        append,
+        metadata,
+        maxMessages,
+        trimming,
+        ttlMs,
+        createdAt: times?.createdAt ?? createdAt,
+        updatedAt: times?.updatedAt ?? createdAt,
+        sendBefore,
+        signal,
+      };
+      isNewOperation = false;
+      sendBefore ??= clock.monotonic() + REPEATED_WITHIN_MS;
+      return driver.commit(request);
+    };
+    return await this.#observed("commit", caller, threadId, async (call) => {
+      recordSize(call, append, metadata);
+      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
+      if (turn) await untilAborted(() => turn, signal);
+      const outcome = await this.#call(attempt, signal, call);
+      if (outcome.outcome === "repeated") details.onRepeated?.();
+      return this.#revisionOf(outcome, operationId);
+    });
+  }
+
+  #revisionOf(outcome: CommitOutcome, operationId: string): Revision {
+    switch (outcome.outcome) {
+      case "revision-conflict":
+        throw revisionConflict();
+      case "operation-conflict":
+        throw new StoreError(
+          "CONFLICT",
+          `operationId: "${operationId}" was used for another change of this thread; use a new id for each change`,
+        );
+      default:
+        return outcome.revision;
+    }
+  }
+
+  async #revision(
+    threadId: string,
+    expected: Revision | null | undefined,
+    signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
+  ): Promise<Revision | null> {
+    const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
+    const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
+    if (expected !== undefined && expected !== revision) {
+      this.#revisionOf({ outcome: "revision-conflict", revision }, "");
+    }
+    return revision;
+  }
+
+  #encodeMessage(
+    message: M,
+    createdAt: number,
+    threadId: string,
+    operationId: string,
+    index: number,
+  ): string {
+    const { traits } = this.#context;
+    let kind: MessageKind;
+    try {
+      const problem = traits.check?.(message) ?? isObject(message);
+      if (problem) invalid(problem);
+      kind = kindOf(message, traits);
+    } catch (cause) {
+      const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
+      throw new StoreError("INVALID_ARGUMENT", `messages[${index}]: ${problem}`, { cause });
+    }
+    const write = { threadId, operationId, kind, index, createdAt };
+    return formatRecord(kind, createdAt, this.#encode(message, write));
+  }
+
+  #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string | null | undefined {
+    if (metadata == null) return metadata as null | undefined;
+    return formatMetadataRecord(this.#encode(metadata, { threadId, operationId, kind: "m", index: 0 }));
+  }
+
+  #encode(value: unknown, write: RecordWrite): string {
+    try {
+      return encodeText(this.#context.codec, value, write);
+    } catch (cause) {
+      const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
+      const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
+      const code = StoreError.is(cause, "TOO_LARGE") ? "TOO_LARGE" : "INVALID_ARGUMENT";
+      throw new StoreError(code, `${name}: ${problem}`, { cause });
+    }
+  }
+
+  #checkSize(append: readonly string[], metadata: string | null | undefined): void {
+    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#context.driver.capabilities;
+    if (append.length > maxCommitMessages) {
+      throw new StoreError(
+        "TOO_LARGE",
+        `messages: ${append.length} in one commit, at most ${maxCommitMessages} fit; add them in several commits`,
+      );
+    }
+    const metadataUnits = metadata?.length ?? 0;
+    let units = metadataUnits;
+    let largest = 0;
+    for (const record of append) {
+      units += record.length;
+      if (record.length > largest) largest = record.length;
+    }
+    // Bytes are counted only if they may exceed the limit.
+    if (
+      metadataUnits * MAX_BYTES_PER_UNIT > MAX_METADATA_BYTES ||
+      largest * MAX_BYTES_PER_UNIT > maxMessageBytes ||
+      units * MAX_BYTES_PER_UNIT > maxCommitBytes
+    ) {
+      this.#countBytes(append, metadata);
+    }
+  }
+
+  #countBytes(append: readonly string[], metadata: string | null | undefined): void {
+    const { maxMessageBytes, maxCommitBytes } = this.#context.driver.capabilities;
+    const tooLarge = (name: string, bytes: number, limit: number) => {
+      throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
+    };
+    const metadataBytes = metadata ? Buffer.byteLength(metadata) : 0;
+    if (metadataBytes > MAX_METADATA_BYTES) tooLarge("metadata", metadataBytes, MAX_METADATA_BYTES);
+    let total = metadataBytes;
+    append.forEach((record, index) => {
+      const bytes = Buffer.byteLength(record);
+      if (bytes > maxMessageBytes) tooLarge(`messages[${index}]`, bytes, maxMessageBytes);
+      total += bytes;
+    });
+    if (total > maxCommitBytes) tooLarge("the messages of one commit", total, maxCommitBytes);
+  }
+
+  async #read(
+    threadId: string,
+    range: ReadRange,
+    signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
+  ): Promise<ThreadView> {
+    const { driver } = this.#context;
+    const { maxMessages, trimming = "turns" } = this.#settings;
+    const { limit, metadata } = range;
+    const read = async () => {
+      const bounds = { before: range.before?.sequence, after: range.after?.sequence };
+      let view = await driver.read({ threadId, limit, ...bounds, metadata, signal });
+      const { before, after } = boundsAt(view.revision, range);
+      if (before !== bounds.before || after !== bounds.after) {
+        signal?.throwIfAborted();
+        view = await driver.read({ threadId, limit, before, after, metadata, signal });
+      }
+      if (maxMessages === undefined || view.count <= maxMessages) return view;
+      return await trimmedView(driver, threadId, view, range, { maxMessages, trimming }, signal);
+    };
+    const view = await this.#call(read, signal, call);
+    if (call)
+      recordSize(
+        call,
+        view.entries.map(({ record }) => record),
+        view.metadata,
+      );
+    return view;
+  }
+
+  #pageOf(threadId: string, view: ThreadView, range: CursorRange): ThreadPage<M> {
+    const { revision } = view;
+    const { count, createdAt, updatedAt, expiresAt, metadata } = view;
+    const entries = this.#decode(threadId, view, (message, sequence, record) => ({
+      sequence,
+      createdAt: timeOfRecord(record),
+      message,
+    }));
+    const page: ThreadPage<M> = {
+      ...{ entries, revision, count },
+      ...(metadata !== undefined && this.#context.metadataOf(metadata, threadId)),
+    };
+    if (revision === null) return page;
+    Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
+    if (count === 0) return page;
+    // The position of an empty page: after `after`, before `before`, or at the end.
+    const { before = view.last + 1, after } = boundsAt(revision, range);
+    const boundary = after === undefined ? before : after + 1;
+    const start = view.entries[0]?.sequence ?? boundary;
+    const end = view.entries.at(-1)?.sequence ?? boundary - 1;
+    if (view.first < start) page.older = formatCursor(revision, start);
+    page.newer = formatCursor(revision, end);
+    return page;
+  }
+
+  #decode<T>(
+    threadId: string,
+    view: ThreadView,
+    toResult: (message: M, sequence: number, record: string) => T,
+  ): T[] {
+    const results: T[] = [];
+    const { codec } = this.#context;
+    for (const { sequence, record } of view.entries) {
+      try {
+        const message = decodeRecord(codec, record, threadId, sequence) as M;
+        results.push(toResult(message, sequence, record));
+      } catch (error) {
+        this.#context.reportCorrupt(error);
+      }
+    }
+    return results;
+  }
+
+  #observed<T>(
+    operation: StoreCall["operation"],
+    method: StoreCall["method"],
+    threadId: string,
+    run: (call: StoreCall | undefined) => Promise<T>,
+  ): Promise<T> {
+    return observed(operation, method, this.#context.driver, threadId, run);
+  }
+
+  /** Sends a request, and retries during a short outage of the backend. */
+  async #call<T>(
+    operation: () => Promise<T>,
+    signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
+  ): Promise<T> {
+    const attempt = async () => {
+      this.#assertOpen();
+      try {
+        return await operation();
+      } catch (error) {
+        throw this.#context.toStoreError(error);
+      }
+    };
+    const onRetry = call && ((error: StoreError) => retried(call, error));
+    const { clock, driver } = this.#context;
+    if (driver.sendsOnce) return await untilAborted(attempt, signal);
+    if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
+    // The first attempt is made without these layers, because it is nearly always the only one.
+    const began = clock.monotonic();
+    try {
+      return await operation();
+    } catch (error) {
+      const failure = this.#context.toStoreError(error);
+      return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type { Clock } from "../clock.ts";
+import type { Codec } from "../codec/codec.ts";
+import { decodeRecord } from "../codec/record.ts";
+import type { Driver } from "../driver/driver.ts";
+import { closedError, StoreError } from "../errors.ts";
+import type { MessageTraits } from "../message/message.ts";
+import { untilAborted, withRetries } from "../retry.ts";
+import type { StoreSettings } from "./state.ts";
+
+/** The state that contexts share if they are closed together. */
+interface Shared {
+  closing?: Promise<void>;
+  /** The last exclusive writer of each thread. */
+  readonly alone: Map<string, Promise<unknown>>;
+}
+
+/** The driver, codec, traits, clock and closed state that the stores of one factory share. */
+export class StoreContext<M> {
+  readonly driver: Driver;
+  readonly codec: Codec;
+  readonly traits: MessageTraits<M>;
+  readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
+  readonly clock: Clock;
+  readonly #given: StoreSettings;
+  readonly #shared: Shared;
+
+  constructor(
+    driver: Driver,
+    given: StoreSettings,
+    how: {
+      codec: Codec;
+      traits: MessageTraits<M>;
+      onCorruptRecord: ((error: StoreError) => void) | undefined;
+      clock: Clock;
+    },
+    shared: Shared = { alone: new Map() },
+  ) {
+    this.driver = driver;
+    this.codec = how.codec;
+    this.traits = how.traits;
+    this.onCorruptRecord = how.onCorruptRecord;
+    this.clock = how.clock;
+    this.#given = given;
+    this.#shared = shared;
+    this.settingsFor({});
+  }
+
+  /** The same context for messages of another type; closed together with this one. */
+  withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
+    const { driver, codec, onCorruptRecord, clock } = this;
+    return new StoreContext<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
+  }
+
+  /**
+   * The settings of a store that is restored with `saved`. The factory's settings take precedence; `saved` supplies the
+   * rest.
+   *
+   * @throws StoreError `UNSUPPORTED` for a setting that the driver cannot honour.
+   */
+  settingsFor(saved: StoreSettings): StoreSettings {
+    const maxMessages = this.#given.maxMessages ?? saved.maxMessages;
+    const trimming = this.#given.trimming ?? saved.trimming;
+    const ttlMs = this.#given.ttlMs ?? saved.ttlMs;
+    if (ttlMs !== undefined) this.assertExpiry();
+    return {
+      ...(maxMessages !== undefined && { maxMessages }),
+      ...(trimming !== undefined && { trimming }),
+      ...(ttlMs !== undefined && { ttlMs }),
+    };
+  }
+
+  /** @throws StoreError `UNSUPPORTED` if the driver cannot expire threads. */
+  assertExpiry(): void {
+    const { backend, expiry } = this.driver.capabilities;
+    if (expiry) return;
+    throw new StoreError("UNSUPPORTED", `ttlMs: the ${backend} backend cannot expire threads; leave it out`);
+  }
+
+  /** The clock's time, in the form that a record can contain. */
+  now(): number {
+    return Math.max(0, Math.floor(this.clock.wall()));
+  }
+
+  /** Passes a `CORRUPT` error to `onCorruptRecord`, if it is set; throws any other. */
+  reportCorrupt(error: unknown): void {
+    const { onCorruptRecord } = this;
+    if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
+    onCorruptRecord(error);
+  }
+
+  /** The metadata of a record; nothing for a damaged record that `onCorruptRecord` takes. */
+  metadataOf(record: string, threadId: string): { metadata?: unknown } {
+    try {
+      return { metadata: decodeRecord(this.codec, record, threadId, undefined) };
+    } catch (error) {
+      this.reportCorrupt(error);
+      return {};
+    }
+  }
+
+  /** Sends a request of the factory, and retries during a short outage of the backend, unless the driver sends each request once. */
+  request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.driver.sendsOnce) return this.once(operation, signal);
+    const attempt = () => this.#attempt(operation);
+    return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
+  }
+
+  /** Sends a request of the factory once: it must not be repeated. */
+  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return untilAborted(() => this.#attempt(operation), signal);
+  }
+
+  async #attempt<T>(operation: () => Promise<T>): Promise<T> {
+    this.assertOpen();
+    try {
+      return await operation();
+    } catch (error) {
+      throw this.toStoreError(error);
+    }
+  }
+
+  /** Runs `write` exclusively for its thread: commits that have not begun yet wait by {@link turnOf}. */
+  async alone<T>(threadId: string, write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { alone } = this.#shared;
+    const before = this.turnOf(threadId);
+    const turn = untilAborted(async () => {
+      await before;
+      return await write();
+    }, signal);
+    const ended = turn.then(noop, noop);
+    alone.set(threadId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (alone.get(threadId) === ended) alone.delete(threadId);
+    }
+  }
+
+  /** Resolves when a commit may begin; undefined: now. */
+  turnOf(threadId: string): Promise<unknown> | undefined {
+    return this.#shared.alone.get(threadId);
+  }
+
+  assertOpen(): void {
+    if (this.#shared.closing) throw closedError();
+  }
+
+  /** Converts a verb's error to a StoreError with the raw error as cause. */
+  toStoreError(error: unknown): StoreError {
+    if (this.#shared.closing)
+      return new StoreError("CLOSED", "the store factory was closed during the call", { cause: error });
+    if (StoreError.is(error)) return error;
+    const { backend } = this.driver.capabilities;
+    const known = this.driver.classifyError(error);
+    if (!known)
+      return new StoreError("UNAVAILABLE", `${backend}: the backend failed; see cause`, { cause: error });
+    return new StoreError(known.code, known.message, { ...known, cause: error });
+  }
+
+  close(): Promise<void> {
+    this.#shared.closing ??= this.driver.close();
+    return this.#shared.closing;
+  }
+}
+
+function noop(): void {}

@@ -1,0 +1,271 @@
+import type { MessageKind } from "../message/message.ts";
+
+/**
+ * How a history is trimmed to `maxMessages`.
+ *
+ * - `"turns"`: keeps a history that a model's API accepts. Keeps and counts a leading system message (if `maxMessages` is at
+ *   least 2) and the newest compaction item. The kept tail starts at the earliest user message among the newest messages
+ *   that fit. Without a user message it starts at the earliest message that is not a tool result and that does not follow
+ *   a tool call or a message of reasoning alone. Otherwise it starts behind the last of these, so it may be empty.
+ * - `"exact"`: keeps exactly the newest `maxMessages`.
+ */
+export type Trimming = (typeof trimmings)[number];
+
+/** All values of {@link Trimming}. */
+export const trimmings = Object.freeze(["turns", "exact"] as const);
+
+/**
+ * The sequence numbers of a thread: `first` to `next - 1`, preceded by the pinned messages, which trimming kept although it
+ * removed messages after them.
+ */
+export interface SequenceBounds {
+  /** The sequence number of a pinned leading system message, or `null`. */
+  readonly pinned: number | null;
+  /** The sequence number of a pinned compaction item, or `null`. It comes after a pinned system message. */
+  readonly compaction: number | null;
+  readonly first: number;
+  /** The sequence number of the next message. */
+  readonly next: number;
+}
+
+/** The bounds of a thread that was never written. */
+export const EMPTY_BOUNDS: SequenceBounds = Object.freeze({
+  pinned: null,
+  compaction: null,
+  first: 1,
+  next: 1,
+});
+
+/** The sequence numbers of the pinned messages within bounds, in order. */
+export function pinnedOf({ pinned, compaction }: SequenceBounds): number[] {
+  if (compaction === null) return pinned === null ? [] : [pinned];
+  return pinned === null ? [compaction] : [pinned, compaction];
+}
+
+/** The number of messages within bounds. */
+export function countOf({ pinned, compaction, first, next }: SequenceBounds): number {
+  return next - first + (pinned === null ? 0 : 1) + (compaction === null ? 0 : 1);
+}
+
+/** The sequence number of the oldest message; meaningless for bounds without messages. */
+export function firstOf({ pinned, compaction, first }: SequenceBounds): number {
+  return pinned ?? compaction ?? first;
+}
+
+/** The sequence number of the newest message; meaningless for bounds without messages. */
+export function lastOf({ pinned, compaction, first, next }: SequenceBounds): number {
+  return next > first ? next - 1 : (compaction ?? pinned ?? 0);
+}
+
+/**
+ * What is known about a thread's messages. A driver keeps it with the thread, so that trimming asks for the kind of no message
+ * twice: a thread may be at its limit without a user message, as in a long run of tools.
+ */
+export interface TrimSearch {
+  /** The messages from `first` to `userless - 1` are not user messages. */
+  readonly userless: number;
+  /** The messages from `first` to `startless - 1` cannot begin the kept tail, unless they are user messages. */
+  readonly startless: number;
+  /** The sequence number of the thread's newest compaction item, also if it is not pinned; 0: there is none. */
+  readonly newestCompaction: number;
+}
+
+/** For a thread that was never written. */
+export const NOT_SEARCHED: TrimSearch = Object.freeze({ userless: 1, startless: 1, newestCompaction: 0 });
+
+/** What remains when a thread is cut to `maxMessages`. Asks for the kinds of as few messages as possible. */
+export function trim(
+  bounds: SequenceBounds,
+  maxMessages: number | undefined,
+  trimming: Trimming,
+  kindAt: (sequence: number) => MessageKind,
+  search = NOT_SEARCHED,
+): { readonly bounds: SequenceBounds; readonly search: TrimSearch } {
+  if (maxMessages === undefined || countOf(bounds) <= maxMessages) return { bounds, search };
+  const { first, next, compaction } = bounds;
+  if (trimming === "exact") return trimExactly(bounds, maxMessages, search);
+  const { newestCompaction } = search;
+  let leading: MessageKind | undefined;
+  const kindOf = (sequence: number) => {
+    if (sequence !== first) return kindAt(sequence);
+    leading ??= kindAt(first);
+    return leading;
+  };
+  let pinned: number | null = null;
+  if (maxMessages >= 2) {
+    pinned = bounds.pinned ?? (compaction === null && kindOf(first) === "s" ? first : null);
+  }
+  let cut = next - maxMessages + (pinned === null ? 0 : 1);
+  if (newestCompaction > 0 && newestCompaction < cut) cut += 1;
+  const found = findStart(first, cut, next, kindOf, search);
+  const isPinned = newestCompaction > 0 && newestCompaction < found.start;
+  return {
+    bounds: { pinned, compaction: isPinned ? newestCompaction : null, first: found.start, next },
+    search: { userless: found.userless, startless: found.startless, newestCompaction },
+  };
+}
+
+function trimExactly({ compaction, first, next }: SequenceBounds, maxMessages: number, search: TrimSearch) {
+  // The newest messages of a thread with two pinned ones may include the second.
+  const isPinned = compaction !== null && next - maxMessages < first;
+  const start = isPinned ? first : next - maxMessages;
+  const isLost = !isPinned && search.newestCompaction < start;
+  return {
+    bounds: { pinned: null, compaction: isPinned ? compaction : null, first: start, next },
+    search: isLost ? { ...search, newestCompaction: 0 } : search,
+  };
+}
+
+/** Whether a message of this kind bears a tool result. */
+const bearsResult = (kind: MessageKind) => kind === "t" || kind === "b";
+/** Whether the next message belongs to a message of this kind. */
+const isContinued = (kind: MessageKind) => kind === "c" || kind === "b";
+
+/** The start of the kept tail, of the messages from `cut` to `next - 1`. */
+function findStart(
+  first: number,
+  cut: number,
+  next: number,
+  kindAt: (sequence: number) => MessageKind,
+  search: TrimSearch,
+): { start: number; userless: number; startless: number } {
+  let userless = Math.max(cut, search.userless);
+  let startless = Math.max(cut, search.startless);
+  while (userless < next && kindAt(userless) !== "u") userless++;
+  if (userless < next) return { start: userless, userless, startless: search.startless };
+  // A pinned message before the first one makes no call.
+  let follows = startless < next && startless > first && isContinued(kindAt(startless - 1));
+  for (; startless < next; startless++) {
+    const kind = kindAt(startless);
+    if (!follows && !bearsResult(kind)) return { start: startless, userless, startless };
+    follows = isContinued(kind);
+  }
+  // A message that cannot begin the tail bears a result or follows a call: only the newest one can be behind the last of both.
+  const newest = cut < next ? kindAt(next - 1) : "t";
+  const start = bearsResult(newest) || isContinued(newest) ? next : next - 1;
+  // Not searched: the message before it is trimmed, so it may begin the tail next time.
+  return { start, userless, startless: start };
+}
+
+/** The effect of a commit on a thread's sequence numbers. */
+export interface CommitPlan {
+  /** The bounds after the drop, before anything is appended. */
+  readonly kept: SequenceBounds;
+  /** The bounds after the commit. Appended messages have the numbers from `kept.next` on. */
+  readonly bounds: SequenceBounds;
+  /** For the plan of the next commit. */
+  readonly search: TrimSearch;
+}
+
+/**
+ * Plans a commit. The numbers of messages that are dropped from the end are reused. After a drop of `"all"` numbering
+ * continues, so that a waiting reader misses nothing. The driver must remove messages that are within the old bounds (or
+ * appended) and outside the new bounds.
+ *
+ * @param kindAt returns the kind of a message by its sequence number, in the thread after drop and append.
+ * @param search from the plan of the thread's last commit.
+ */
+export function planCommit(
+  bounds: SequenceBounds,
+  change: { readonly drop: number | "all"; readonly append: readonly unknown[] },
+  limits: { readonly maxMessages: number | undefined; readonly trimming: Trimming },
+  kindAt: (sequence: number, kept: SequenceBounds) => MessageKind,
+  search = NOT_SEARCHED,
+): CommitPlan {
+  const kept = dropFrom(bounds, change.drop);
+  const { pinned, compaction, first } = kept;
+  // Not spread: SQLite's bounds are a row, and copying its other columns takes longer than the plan.
+  const grown = { pinned, compaction, first, next: kept.next + change.append.length };
+  const kindOf = (sequence: number) => kindAt(sequence, kept);
+  const known = {
+    // The numbers of dropped messages are used again.
+    userless: Math.min(search.userless, kept.next),
+    startless: Math.min(search.startless, kept.next),
+    newestCompaction: newestCompactionIn(kept, grown.next, kindOf, search),
+  };
+  const after = trim(grown, limits.maxMessages, limits.trimming, kindOf, known);
+  return { kept, bounds: after.bounds, search: after.search };
+}
+
+/** Looks at the appended messages, and at older ones only if the one that was known has been dropped. */
+function newestCompactionIn(
+  kept: SequenceBounds,
+  next: number,
+  kindOf: (sequence: number) => MessageKind,
+  { newestCompaction: known }: TrimSearch,
+): number {
+  const isKept = known === 0 || isWithin(kept, known);
+  const oldest = isKept ? kept.next : kept.first;
+  for (let sequence = next - 1; sequence >= oldest; sequence--) if (kindOf(sequence) === "k") return sequence;
+  return isKept ? known : (kept.compaction ?? 0);
+}
+
+function dropFrom({ pinned, compaction, first, next }: SequenceBounds, drop: number | "all"): SequenceBounds {
+  if (drop === "all") return { pinned: null, compaction: null, first: next, next };
+  const left = next - first - drop;
+  if (left >= 0) return { pinned, compaction, first, next: next - drop };
+  return { pinned: left === -1 && compaction !== null ? pinned : null, compaction: null, first, next: first };
+}
+
+/** Whether a sequence number lies within bounds. */
+export function isWithin({ pinned, compaction, first, next }: SequenceBounds, sequence: number): boolean {
+  return sequence === pinned || sequence === compaction || (sequence >= first && sequence < next);
+}
+
+/** A run of sequence numbers, `from` to `to - 1`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The sequence numbers within `bounds` and outside `other`: those that a commit removes, or need not write of an append. */
+export function rangesOutside(bounds: SequenceBounds, other: SequenceBounds): Range[] {
+  const { first, next } = bounds;
+  const pinned = pinnedOf(bounds).filter((sequence) => !isWithin(other, sequence));
+  let ranges = [
+    ...pinned.map((sequence) => ({ from: sequence, to: sequence + 1 })),
+    { from: first, to: Math.min(next, other.first) },
+    { from: Math.max(first, other.next, other.first), to: next },
+  ];
+  for (const sequence of pinnedOf(other)) ranges = ranges.flatMap((range) => without(range, sequence));
+  return ranges.filter(({ from, to }) => from < to);
+}
+
+function without(range: Range, sequence: number): Range[] {
+  if (sequence < range.from || sequence >= range.to) return [range];
+  return [
+    { from: range.from, to: sequence },
+    { from: sequence + 1, to: range.to },
+  ];
+}
+
+/** The part of the bounds that a read asks for: the sequence numbers of pinned messages, then a range. */
+export function selectRange(
+  bounds: SequenceBounds,
+  request: {
+    readonly limit: number;
+    readonly before: number | undefined;
+    readonly after: number | undefined;
+  },
+): SequenceBounds {
+  const { limit, before = Number.POSITIVE_INFINITY, after = 0 } = request;
+  let first = Math.max(bounds.first, after + 1);
+  let next = Math.max(first, Math.min(bounds.next, before));
+  let pinned = pinnedOf(bounds).filter((sequence) => sequence > after && sequence < before);
+  if (request.after === undefined) {
+    const rest = Math.max(0, limit - (next - first));
+    pinned = pinned.slice(Math.max(0, pinned.length - rest));
+    first = Math.max(first, next - limit);
+  } else {
+    pinned = pinned.slice(0, limit);
+    next = Math.min(next, first + limit - pinned.length);
+  }
+  const selected = (sequence: number | null) =>
+    sequence !== null && pinned.includes(sequence) ? sequence : null;
+  return {
+    pinned: selected(bounds.pinned),
+    compaction: selected(bounds.compaction),
+    first,
+    next: Math.max(first, next),
+  };
+}
