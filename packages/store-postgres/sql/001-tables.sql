@@ -1,6 +1,6 @@
 -- Scrollback's tables.
 --
--- In each file of this folder "scrollback" stands for the schema: setup() and the command `scrollback migrations` put another one in its
+-- In each file of this folder "scrollback" stands for the schema: the stores' setup() and setupScript() put another one in its
 -- place. Apply the files in the order of their numbers, each in a transaction of its own.
 --
 -- Each row belongs to a tenant: the setting scrollback.tenant of the connection that wrote it, or '' without one. Texts have two

@@ -10,6 +10,11 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
+-- The message that people see: what a chat shows is in the metadata of the message that models get.
+CREATE FUNCTION "scrollback".shown_in(p_value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN jsonb_typeof(p_value #> '{metadata,message}') = 'object' THEN p_value #> '{metadata,message}' ELSE p_value END
+$$;
+
 -- The text of a message: its content if that is a text, or the texts of its parts, in the usual shapes of messages; NULL if there is none.
 CREATE FUNCTION "scrollback".text_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
@@ -39,8 +44,18 @@ $$;
 
 CREATE VIEW "scrollback".conversation AS
 SELECT t.id AS thread, m.sequence, m.created_at AS time, m.role,
-  "scrollback".text_of("scrollback".value_of(m.record)) AS text,
-  "scrollback".tool_of("scrollback".value_of(m.record)) AS tool
+  "scrollback".text_of("scrollback".shown_in("scrollback".value_of(m.record))) AS text,
+  "scrollback".tool_of("scrollback".shown_in("scrollback".value_of(m.record))) AS tool
 FROM "scrollback".threads t JOIN "scrollback".messages m ON m.tenant = t.tenant AND m.life = t.life
 WHERE t.tenant = coalesce(current_setting('scrollback.tenant', true), '')
   AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp());
+
+-- Otherwise the view would read with the rights of its owner, whom policies of row-level security do not restrict. PostgreSQL 13 and 14
+-- cannot do it: there, grant the view to nobody whom policies restrict.
+DO $$
+BEGIN
+  IF current_setting('server_version_num')::int >= 150000 THEN
+    ALTER VIEW "scrollback".conversation SET (security_invoker = true);
+  END IF;
+END
+$$;

@@ -11,6 +11,7 @@ const conflictInTransaction = retryable(
   "the transaction conflicted with another one; roll it back and repeat all of it",
 );
 const slow = retryable("the server cancelled the request, for example by statement_timeout; see cause");
+const locked = retryable("another transaction holds the thread or entry for more than 3 seconds; see cause");
 const otherTable = unsupported(
   "the schema has other tables or functions than the stores need; name a schema of its own in the option schema, or run setup()",
 );
@@ -66,7 +67,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "53200": retryable("the server has no memory left"), // out_of_memory
   "53300": retryable("the server has too many connections; raise max_connections or lower the pools' max"), // too_many_connections
   "54000": tooLarge("the row is larger than the server accepts; nothing was written"), // program_limit_exceeded
-  "55P03": slow, // lock_not_available
+  "55P03": locked, // lock_not_available
   "57014": slow, // query_canceled
   "57P01": shutdown, // admin_shutdown
   "57P02": shutdown, // crash_shutdown

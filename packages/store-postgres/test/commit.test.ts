@@ -21,7 +21,7 @@ const request: CommitRequest = {
 const common = ["t\x1a0", "o\x1a2", "d", "0123456789abcdef"];
 
 test("a commit without a change", () => {
-  const nothing = [null, 0, null, "", null, null, false, null];
+  const nothing = [null, 0, null, "", null, null, null, false, null];
   expect(commitArguments(request)).toEqual([...common, ...nothing, 1, 2]);
 });
 
@@ -37,13 +37,13 @@ test("a commit with all that it can have", () => {
     ttlMs: 1.5,
   };
   const records = '1u0000000000001{"a":"\x1a1"}\x1e1t0000000000001\x1a0\x1e1x';
-  const changed = ["a.1-b", -1, records, "uto", "1m\x1a0", 2 ** 53, true, 1];
+  const changed = ["a.1-b", -1, records, "uto", "1,1,2", "1m\x1a0", 2 ** 53, true, 1];
   expect(commitArguments(all)).toEqual([...common, ...changed, 1, 2]);
 });
 
 test("metadata that is removed, and a thread that must not exist, are empty texts", () => {
   const values = commitArguments({ ...request, metadata: null, expectedRevision: null });
-  expect([values[4], values[8]]).toEqual(["", ""]);
+  expect([values[4], values[9]]).toEqual(["", ""]);
   expect(expectedArgument(undefined)).toBeNull();
 });
 

@@ -130,3 +130,19 @@ test("the view has neither expired threads nor those of another tenant", async (
     0, 0, 1,
   ]);
 });
+
+test("the view shows of a chat's message what people see", async () => {
+  const message = { role: "user", parts: [{ type: "text", text: "Hello" }], id: "1" };
+  const call = { role: "assistant", parts: [{ type: "dynamic-tool", toolName: "weather" }] };
+  expect(
+    await shown([
+      { role: "user", content: "", metadata: { message } },
+      { role: "assistant", content: "", metadata: { message: call } },
+      { role: "user", content: "own", metadata: { message: "no object" } },
+    ]),
+  ).toEqual([
+    ["user", "Hello", null],
+    ["assistant", null, "weather"],
+    ["user", "own", null],
+  ]);
+});

@@ -118,3 +118,18 @@ test("entries of an index belong to the tenant too", async () => {
     expect((await as(tenant, (stores) => stores.listIndexes())).names).toEqual(["i"]);
   }
 });
+
+test("the view shows a tenant its own messages, and no tenant none, also of rows written before the policies", async () => {
+  const { schema, client, as } = await setUp();
+  await using outside = createPostgresStores({ url: schema.url, schema: schema.schema });
+  await outside.open("chat").addMessages([user("of no tenant")]);
+  await as("acme", (stores) => stores.open("chat").addMessages([user("of acme")]));
+  await schema.pool.query(
+    `GRANT SELECT ON ${schema.quoted}.conversation TO ${(await client.query("SELECT current_user AS name")).rows[0].name}`,
+  );
+  const texts = async () =>
+    (await client.query(`SELECT text FROM ${schema.quoted}.conversation`)).rows.map(({ text }) => text);
+  expect(await texts()).toEqual([]);
+  expect(await as("acme", texts)).toEqual(["of acme"]);
+  expect(await as("globex", texts)).toEqual([]);
+});
