@@ -14,7 +14,7 @@ export {
   isString,
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { formatMetadataRecord, formatRecord, kindOfRecord, timeOfRecord } from "./codec/record.ts";
+export { formatMetadataRecord, formatRecord, kindOfRecord } from "./codec/record.ts";
 export type { RecordKind, RecordLocation, RecordWrite } from "./codec/record-location.ts";
 export {
   type CommitOutcome,

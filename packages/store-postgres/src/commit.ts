@@ -1,10 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import {
-  type CommitOutcome,
-  type CommitRequest,
-  kindOfRecord,
-  timeOfRecord,
-} from "@scrollback/store-core/driver";
+import { type CommitOutcome, type CommitRequest, kindOfRecord } from "@scrollback/store-core/driver";
 import { SEPARATOR, toBigint, toText } from "./text.ts";
 
 /** The arguments of `commit_v1`. */
@@ -31,12 +26,12 @@ export function commitArguments(request: CommitRequest): unknown[] {
 
 /** The times of the records as `commit_v1` takes them. A record of another layout has the commit's time. */
 function timesArgument({ append, updatedAt }: CommitRequest): string | null {
-  const times = append.map((record) => {
-    const time = timeOfRecord(record);
-    return Number.isInteger(time) ? time : updatedAt;
-  });
+  const times = append.map((record) => Number(timed.exec(record)?.[1] ?? updatedAt));
   return times.every((time) => time === updatedAt) ? null : times.join();
 }
+
+/** A record with its time. */
+const timed = /^1.(\d{13})/s;
 
 /** The expected revision as the functions take it. */
 export function expectedArgument(expected: string | null | undefined): string | null {
