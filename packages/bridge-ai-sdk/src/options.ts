@@ -10,7 +10,7 @@ import type {
   UIMessage,
   UIMessageStreamOptions,
 } from "ai";
-import type { ChatStreams } from "./streams.ts";
+import type { ChatStreams } from "./streams/streams.ts";
 
 /** The schemas and tools that the messages of a chat are checked with. */
 export interface UIOptions {

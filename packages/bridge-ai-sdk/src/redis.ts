@@ -4,4 +4,4 @@
  * @packageDocumentation
  */
 
-export { type RedisStreamsOptions, redisStreams } from "./redis-streams.ts";
+export { type RedisStreamsOptions, redisStreams } from "./streams/redis-streams.ts";

@@ -1,10 +1,10 @@
 import type { OwnedChats } from "@scrollback/chats";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
-import { containedStream } from "../src/contained-stream.ts";
+import { resumedAnswer, stopAnswer } from "../src/http/running-answers.ts";
+import { answerResponse } from "../src/http/stream-response.ts";
 import { inProcessStreams } from "../src/index.ts";
-import { resumedAnswer, stopAnswer } from "../src/running-answers.ts";
-import { answerResponse } from "../src/stream-response.ts";
+import { containedStream } from "../src/streams/contained-stream.ts";
 import { until } from "./serve.ts";
 
 afterEach(() => void vi.useRealTimers());

@@ -3,7 +3,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { expect, test } from "vitest";
 import { beginTurn, uiMessages } from "../src/index.ts";
-import { storableMessage } from "../src/storable.ts";
+import { storableMessage } from "../src/streams/storable.ts";
 import { serve, textIn, user } from "./serve.ts";
 
 const cycle: { self?: unknown } = {};

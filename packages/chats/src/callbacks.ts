@@ -4,7 +4,7 @@ import { callNow, reporter } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 import { messageProblem } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
-import { textOf } from "./entries.ts";
+import { textOf } from "./read/entries.ts";
 
 const isTime: Check = (value) => (Number.isFinite(value) ? undefined : "must be a finite number");
 const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");

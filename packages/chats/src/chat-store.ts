@@ -6,13 +6,13 @@ import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
 import type { ErrorSource } from "./context.ts";
-import { Followers } from "./followers.ts";
-import type { StoredSummary } from "./head.ts";
-import type { ListedChat } from "./listed-chat.ts";
-import { OwnedChats } from "./owned-chats.ts";
-import { rebuildLists } from "./rebuild-lists.ts";
-import type { RunContext } from "./run-context.ts";
-import { Runs } from "./runs.ts";
+import type { ListedChat } from "./list/listed-chat.ts";
+import { OwnedChats } from "./list/owned-chats.ts";
+import { rebuildLists } from "./list/rebuild-lists.ts";
+import { Followers } from "./read/followers.ts";
+import type { StoredSummary } from "./read/head.ts";
+import type { RunContext } from "./run/run-context.ts";
+import { Runs } from "./run/runs.ts";
 
 /**
  * Options of {@link ChatStore}. Each callback must return its result, not a promise. If it throws or returns an invalid result,

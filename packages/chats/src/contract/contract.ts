@@ -1,7 +1,7 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
 import type { ChatStore, ChatStoreOptions } from "../chat-store.ts";
-import type { OwnedChats } from "../owned-chats.ts";
+import type { OwnedChats } from "../list/owned-chats.ts";
 
 /** The messages that the contract stores: a message with a text. */
 export interface ContractMessage extends Identified {

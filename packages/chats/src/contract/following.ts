@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ChatChange } from "../follow-chat.ts";
+import type { ChatChange } from "../read/follow-chat.ts";
 import type { ContractMessage, ContractTest, Trial } from "./contract.ts";
 import { dialogue, message, textsOf } from "./values.ts";
 

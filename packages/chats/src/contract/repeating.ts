@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Chat } from "../chat.ts";
-import type { OwnedChats } from "../owned-chats.ts";
+import type { OwnedChats } from "../list/owned-chats.ts";
 import type { ContractMessage, ContractTest } from "./contract.ts";
 import { dialogue, message, storeError, textsIn } from "./values.ts";
 

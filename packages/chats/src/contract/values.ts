@@ -1,7 +1,7 @@
 import type { Role } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { ChatEntry } from "../chat.ts";
-import type { OwnedChats } from "../owned-chats.ts";
+import type { OwnedChats } from "../list/owned-chats.ts";
 import type { ContractMessage } from "./contract.ts";
 
 /** A message whose id is its text. */

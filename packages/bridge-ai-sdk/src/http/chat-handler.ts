@@ -1,0 +1,234 @@
+import type { OwnedChats } from "@scrollback/chats";
+import { StoreError } from "@scrollback/store-core";
+import { CALLBACK_MS, reporter } from "@scrollback/store-core/internal";
+import type { UIMessage, UIMessageChunk } from "ai";
+import { JsonToSseTransformStream } from "ai";
+import { closeUiAnswer } from "../convert/close-answer.ts";
+import type { ChatHandlerOptions, Turn } from "../options.ts";
+import { guardedStreams } from "../streams/guarded-streams.ts";
+import { inProcessStreams } from "../streams/in-process-streams.ts";
+import { withPrelude } from "../streams/replay.ts";
+import { answerOf, toolsOf } from "../turn/answer-source.ts";
+import { checkHandlerOptions, checkOwner } from "../turn/handler-checks.ts";
+import { type BegunRun, beginRun, readRequest, recorderOf, turnOf } from "../turn/open-turn.ts";
+import { type PostBody, parsePostBody } from "../turn/post-body.ts";
+import { hasCode, isAsked } from "../turn/run-change.ts";
+import { firstTitleOf, isOpenTitle, makeTitle, titleOf, wantsTitle } from "../turn/titles.ts";
+import { errorResponse, isServerError } from "./error-response.ts";
+import type { ChatHandler } from "./handler.ts";
+import { readJson } from "./read-json.ts";
+import { routedResponse } from "./routes.ts";
+import { resumedAnswer, stopAnswer } from "./running-answers.ts";
+import { answerResponse } from "./stream-response.ts";
+
+const DEFAULT_MAX_BYTES = 1_024 * 1_024;
+
+/**
+ * Serves chats to `useChat`. Stores the user's messages and the model's answers, and survives closed tabs, reloads and crashes.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for wrong options. Does no I/O.
+ * @example
+ * const chats = new ChatStore<UIMessage>({ stores: await openStores("sqlite:chats.db"), ...uiMessages({ tools }) });
+ * const chat = createChatHandler({ chats, model: "openai/gpt-5-mini", tools });
+ * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
+ */
+export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOptions<UI>): ChatHandler {
+  checkHandlerOptions(options);
+  const { chats, maxMessageBytes = DEFAULT_MAX_BYTES, title, callbackMs = CALLBACK_MS } = options;
+  const { allowImport: isImportAllowed = false } = options;
+  const { metadataSchema, dataSchemas, fileTypes, whileRunning, onStale, generateMessageId } = options;
+  const tools = toolsOf(options);
+  const ui = {
+    ...(tools && { tools }),
+    ...(metadataSchema && { metadataSchema }),
+    ...(dataSchemas && { dataSchemas }),
+    ...(fileTypes && { fileTypes }),
+  };
+  const begin = {
+    ...ui,
+    ...(whileRunning && { whileRunning }),
+    ...(onStale && { onStale }),
+    ...(generateMessageId && { generateMessageId }),
+    callbackMs,
+    create: (message: UI) => {
+      const text = title === false ? undefined : titleOf(message);
+      return text === undefined ? {} : { title: text, titleBy: "text" as const };
+    },
+  };
+  /** The answers of this handler: `stop` stops one, `ended` settles when it is saved. */
+  const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
+  /** The requests whose answers are not in `running` yet. */
+  const starting = new Set<Promise<Response>>();
+  let isClosed = false;
+  const assertOpen = () => {
+    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+  };
+  const closeAnswer = (message: UI) => closeUiAnswer(message, tools);
+
+  const onError = reporter(options.onError);
+  const report = (error: unknown, chatId: string, runId?: string) =>
+    onError(error, { chatId, ...(runId !== undefined && { runId }) });
+  const streams = guardedStreams(options.streams ?? inProcessStreams(), callbackMs, (error) =>
+    report(error, ""),
+  );
+
+  const respond = async (chatId: string, answer: () => Promise<Response>): Promise<Response> => {
+    try {
+      return await answer();
+    } catch (error) {
+      const isRefusal = isClosed && hasCode(error, "CLOSED");
+      if (isServerError(error) && !isRefusal) report(error, chatId);
+      return errorResponse(error);
+    }
+  };
+
+  const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
+    try {
+      const text = title !== false && turn.chat.title === undefined ? firstTitleOf(turn) : undefined;
+      if (text !== undefined)
+        await mine.update(turn.chat.id, (chat) =>
+          chat.title === undefined ? { title: text, titleBy: "text" } : undefined,
+        );
+      if (!title || !wantsTitle(turn)) return;
+      const made = await makeTitle(turn, title, callbackMs);
+      if (made === undefined) return;
+      await mine.update(turn.chat.id, (chat) =>
+        isOpenTitle(chat) ? { title: made, titleBy: "model" } : undefined,
+      );
+    } catch (error) {
+      // A deleted chat and a stopped answer need no title.
+      if (!hasCode(error, "NOT_FOUND") && !turn.signal.aborted) report(error, turn.chat.id, turn.run.id);
+    }
+  };
+
+  /** Generates the answer of a run, for this request and for late listeners. */
+  const start = (mine: OwnedChats<UI>, body: PostBody, begun: BegunRun<UI>): Response => {
+    const { run, stored, isContinuation } = begun;
+    const chatId = run.chat.id;
+    const onError = (error: unknown) => report(error, chatId, run.id);
+    const recorder = recorderOf(begun, onError);
+    let titled: Promise<void> | undefined;
+    const source = lazyStream(async () => {
+      const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
+      const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs, target });
+      titled = giveTitle(mine, turn);
+      // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
+      const { onStepEnd, ...recorded } = recorder.ui;
+      return await answerOf(turn, options, recorded, target);
+    });
+    const [live, kept] = recorder.pipe(source).tee();
+    const last = stored.at(-1);
+    const whole = isContinuation && last ? kept.pipeThrough(withPrelude(last)) : kept;
+    streams.publish(run.id, whole.pipeThrough(new JsonToSseTransformStream()));
+    const stop = () => mine.stop(chatId, run.id);
+    const forget = streams.onStop(run.id, () => void stop().catch(onError));
+    const ended = recorder.ended.then(async () => {
+      forget();
+      await titled;
+      running.delete(run.id);
+    });
+    running.set(run.id, { stop, ended });
+    const isBranch = chatId !== body.chatId;
+    return answerResponse(isBranch ? live.pipeThrough(withChatId(chatId)) : live, {
+      "x-scrollback-run": run.id,
+      ...(isBranch && { "x-scrollback-chat": chatId }),
+    });
+  };
+
+  const post = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response> => {
+    assertOpen();
+    const onError = (error: unknown) => report(error, body.chatId);
+    const started = beginRun(body, { ...begin, chats: mine, onError }).then((begun) =>
+      start(mine, body, begun),
+    );
+    starting.add(started);
+    try {
+      return await started;
+    } catch (error) {
+      const same = hasCode(error, "CONFLICT") ? await sameAnswer(mine, body) : undefined;
+      if (!same) throw error;
+      return same;
+    } finally {
+      starting.delete(started);
+    }
+  };
+
+  /** The running answer to the same message, for a request that was sent twice. */
+  const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
+    if (body.isBranch) return undefined;
+    const request = await readRequest<UI>(body, ui, callbackMs);
+    const page = await mine.read(body.chatId);
+    if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
+    const response = await resumedAnswer(mine, body.chatId, streams);
+    return response.status === 200 ? response : undefined;
+  };
+
+  const handler: ChatHandler = {
+    async handle(request, context) {
+      checkOwner("handle", context);
+      return await respond("", async () => {
+        assertOpen();
+        const body = parsePostBody(await readJson(request, maxMessageBytes));
+        return await respond(body.chatId, () => post(chats.of(context.owner), body));
+      });
+    },
+    async resume(chatId, context) {
+      checkOwner("resume", context);
+      return await respond(chatId, () => resumedAnswer(chats.of(context.owner), chatId, streams));
+    },
+    async stop(chatId, context) {
+      checkOwner("stop", context);
+      return await respond(chatId, async () => {
+        const mine = chats.of(context.owner);
+        const chat = await mine.get(chatId);
+        if (!chat) throw new StoreError("NOT_FOUND", "stop: the chat does not exist");
+        const { run } = chat;
+        const isMeant = run !== undefined && (context.runId === undefined || context.runId === run.id);
+        const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
+        return Response.json({ stopped });
+      });
+    },
+    async fetch(request, context) {
+      checkOwner("fetch", context);
+      return await respond("", () =>
+        routedResponse(request, context.owner, {
+          chats,
+          handler,
+          maxMessageBytes,
+          isImportAllowed,
+          closeAnswer,
+          respond,
+        }),
+      );
+    },
+    async close({ wait = false } = {}) {
+      isClosed = true;
+      await Promise.allSettled(starting);
+      const all = [...running.values()];
+      if (!wait) await Promise.allSettled(all.map(({ stop }) => stop()));
+      await Promise.allSettled(all.map(({ ended }) => ended));
+      if (!options.streams) await streams.close();
+    },
+  };
+  return handler;
+}
+
+/** A stream from a promise. It fails if the promise rejects. */
+function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C> {
+  const { readable, writable } = new TransformStream<C, C>();
+  void make().then(
+    (stream) => stream.pipeTo(writable).catch(() => undefined),
+    (error) => writable.abort(error).catch(() => undefined),
+  );
+  return readable;
+}
+
+/** Sends the client the id of the answer's chat. */
+function withChatId(id: string): TransformStream<UIMessageChunk, UIMessageChunk> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk);
+      if (chunk.type === "start") controller.enqueue({ type: "data-chat", data: { id }, transient: true });
+    },
+  });
+}

@@ -1,0 +1,198 @@
+import type { ChatRun } from "@scrollback/chats";
+import {
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+  UIMessageStreamError,
+  type UIMessageStreamOptions,
+} from "ai";
+import { withEndedTexts } from "../convert/close-answer.ts";
+import { withoutUnfinishedItems } from "../convert/unfinished-step.ts";
+import { isBlankAnswer } from "../parent-id.ts";
+import { containedStream, ERROR_TEXT } from "../streams/contained-stream.ts";
+import { storableMessage } from "../streams/storable.ts";
+import { answerPrefix } from "./answer-prefix.ts";
+import { hasCode } from "./run-change.ts";
+
+/** The sizes to which an answer that is too large is cut, largest first. */
+const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
+const wholeReasons: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "tool-calls"]);
+const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
+const REFUSED = "the answer is not valid";
+
+/** The options of `toUIMessageStream` with which an answer is stored. */
+export type RecorderOptions<UI extends UIMessage> = Required<
+  Pick<UIMessageStreamOptions<UI>, "originalMessages" | "generateMessageId" | "onEnd" | "onStepEnd">
+>;
+
+/** Stores an answer while it is streamed. */
+export interface AnswerRecorder<UI extends UIMessage> {
+  readonly ui: RecorderOptions<UI>;
+  /** Reads the stream to its end even without listeners, saves each step, and closes when the answer is stored. Never rejects. */
+  pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
+  /** Settles when the run has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** The location of a stored answer. */
+export interface RecorderTarget<UI extends UIMessage> {
+  readonly run: ChatRun<UI>;
+  /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
+  readonly messages: readonly UI[];
+  onError(error: unknown): void;
+}
+
+export function recordAnswer<UI extends UIMessage>({
+  run,
+  messages,
+  onError,
+}: RecorderTarget<UI>): AnswerRecorder<UI> {
+  const { promise: ended, resolve: finish } = Promise.withResolvers<void>();
+  const last = messages.at(-1);
+  const continued = last?.role === "assistant" ? last : undefined;
+  let isPiped = false;
+  let isAborted = false;
+  let errorText: string | undefined;
+  let finishReason: string | undefined;
+  /** The answer so far, of chunks that can be stored. */
+  let latest: UI | undefined;
+  /** Without `pipe`: the SDK's final message. */
+  let whole: UI | undefined;
+
+  const statusOf = () => {
+    if (errorText !== undefined) return "failed";
+    if (isAborted || run.signal.aborted) return "stopped";
+    return finishReason === "error" ? "failed" : "complete";
+  };
+
+  /** Whether the model said that it had finished: a connection that ends early has another reason, or none. */
+  const isWhole = () => finishReason !== undefined && wholeReasons.has(finishReason);
+
+  /**
+   * Saves the answer; false if that failed. If the run was taken over or deleted, its signal is aborted: that is not an
+   * error. Never rejects.
+   */
+  const end = async (): Promise<boolean> => {
+    if (!whole) await macrotask();
+    const made = whole ?? latest;
+    const stored = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
+    const status = statusOf();
+    // Its provider may not have stored the last items.
+    const message =
+      stored && !isWhole() ? { ...stored, parts: withoutUnfinishedItems(stored.parts) } : stored;
+    try {
+      await run.end({
+        ...(message && { message }),
+        status,
+        ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
+      });
+      return true;
+    } catch (error) {
+      if (hasCode(error, "CONFLICT", "NOT_FOUND") && run.signal.aborted) return true;
+      onError(error);
+      if (message && hasCode(error, "TOO_LARGE")) await endWithPrefix(message).catch(onError);
+      if (message && hasCode(error, "INVALID_ARGUMENT")) await endUnchecked(message).catch(onError);
+      return false;
+    } finally {
+      finish();
+    }
+  };
+
+  /** Ends the run with as much of the answer as the store accepts. */
+  const endWithPrefix = async (message: UI) => {
+    for (const bytes of PREFIX_BYTES) {
+      // Also where nothing of it is left: the run must not fall back to the answer that is too large.
+      run.update(answerPrefix(message, bytes));
+      try {
+        return await run.end({ status: "failed", error: TOO_LARGE });
+      } catch (error) {
+        if (bytes === PREFIX_BYTES.at(-1) || !hasCode(error, "TOO_LARGE")) throw error;
+      }
+    }
+  };
+
+  /** Ends the run with an answer that the `check` of the store refuses. */
+  const endUnchecked = async (message: UI) => {
+    run.update(message);
+    await run.end({ status: "failed", error: REFUSED });
+  };
+
+  const saveStep = async () => {
+    await macrotask();
+    await run.save().catch((error) => {
+      if (!run.signal.aborted) onError(error);
+    });
+  };
+
+  const see = async (chunk: UIMessageChunk) => {
+    if (chunk.type === "finish-step") await saveStep();
+    if (chunk.type === "abort") isAborted = true;
+    if (chunk.type === "finish") finishReason = chunk.finishReason;
+    if (chunk.type === "error" && !run.signal.aborted) errorText ??= textOfError(chunk);
+  };
+
+  const follow = async (stream: ReadableStream<UIMessageChunk>) => {
+    const snapshots = readUIMessageStream<UI>({
+      stream,
+      ...(continued && { message: structuredClone(continued) }),
+      onError(error) {
+        if (!UIMessageStreamError.isInstance(error)) return;
+        errorText ??= ERROR_TEXT;
+        onError(error);
+      },
+    });
+    for await (const message of snapshots) {
+      latest = message;
+      if (!isBlankAnswer(message)) run.update(withoutUndefined(message));
+    }
+  };
+
+  return {
+    ended,
+    ui: {
+      originalMessages: [...messages],
+      generateMessageId: () => run.messageId,
+      async onStepEnd({ responseMessage }) {
+        if (isPiped || isBlankAnswer(responseMessage)) return;
+        run.update(storableMessage(responseMessage, onError));
+        await saveStep();
+      },
+      async onEnd(event) {
+        isAborted ||= event.isAborted;
+        finishReason ??= event.finishReason;
+        if (isPiped) return;
+        whole = event.responseMessage;
+        await end();
+      },
+    },
+    pipe(stream) {
+      isPiped = true;
+      const contained = containedStream(stream as ReadableStream<UIMessageChunk>, {
+        run,
+        see,
+        onError,
+        end,
+      });
+      const [out, kept] = contained.tee();
+      void follow(kept).catch(onError);
+      return out as ReadableStream as typeof stream;
+    },
+  };
+}
+
+/** The text of an error, which a stream of the application may lack. */
+function textOfError({ errorText }: { readonly errorText?: unknown }): string {
+  return typeof errorText === "string" ? errorText : ERROR_TEXT;
+}
+
+/** Waits until the chunks so far have their snapshots, which takes microtasks only. */
+async function macrotask(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A snapshot of chunks as plain JSON: the SDK sets missing fields to undefined. */
+function withoutUndefined<UI extends UIMessage>(message: UI): UI {
+  const defined = <T extends object>(value: T) =>
+    Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+  return { ...defined(message), parts: message.parts.map(defined) };
+}

@@ -1,0 +1,100 @@
+import type { Check } from "@scrollback/store-core/driver";
+import { callNow, type ReportTarget } from "@scrollback/store-core/internal";
+import {
+  type InferUIMessageChunk,
+  stepCountIs,
+  streamText,
+  type ToolSet,
+  toUIMessageStream,
+  type UIMessage,
+} from "ai";
+import type { ChatHandlerOptions, ModelAnswer, Turn } from "../options.ts";
+import { ERROR_TEXT } from "../streams/contained-stream.ts";
+import type { RecorderOptions } from "./answer-recorder.ts";
+import { sendableMessages } from "./history.ts";
+
+/** The default of `ToolLoopAgent`. */
+const MAX_STEPS = 20;
+
+interface AnswerTarget extends ReportTarget {
+  onError(error: unknown): void;
+}
+
+/** Calls the model, the agent or the function of a handler. */
+export async function answerOf<UI extends UIMessage>(
+  turn: Turn<UI>,
+  options: ChatHandlerOptions<UI>,
+  ui: Omit<RecorderOptions<UI>, "onStepEnd">,
+  target: AnswerTarget,
+): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
+  const { onError } = target;
+  const made = await modelAnswer(await reducedTurn(turn, options, target), options);
+  if (made instanceof ReadableStream) return made;
+  const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
+  const { redactToolErrors = textOf !== undefined } = stream;
+  const errorText = (error: unknown) =>
+    callNow(() => textOf?.(error) ?? ERROR_TEXT, {
+      ...{ name: "stream.onError", check: isText, onError },
+      otherwise: () => ERROR_TEXT,
+    });
+  const tools = toolsOf(options);
+  /** The SDK calls `onError` again for the error chunk that it creates. */
+  let echo: string | undefined;
+  return toUIMessageStream<ToolSet, UI>({
+    ...stream,
+    ...ui,
+    ...(tools && { tools }),
+    stream: made.stream,
+    redactToolErrors,
+    ...(messageMetadata && {
+      messageMetadata: (part: Parameters<typeof messageMetadata>[0]) =>
+        callNow(() => messageMetadata(part), {
+          ...{ name: "stream.messageMetadata", onError },
+          otherwise: () => undefined,
+        }),
+    }),
+    onError(error) {
+      if (error instanceof Error && error.message === echo) return echo;
+      if (!turn.signal.aborted) onError(error);
+      echo = errorText(error);
+      return echo;
+    },
+  });
+}
+
+async function reducedTurn<UI extends UIMessage>(
+  turn: Turn<UI>,
+  options: ChatHandlerOptions<UI>,
+  target: ReportTarget,
+): Promise<Turn<UI>> {
+  const { reducer } = options;
+  if (!reducer) return turn;
+  const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
+  return { ...turn, modelMessages: sendableMessages(reduced, target, toolsOf(options)) };
+}
+
+const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
+
+/** The tools that messages are checked with. */
+export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {
+  return tools ?? agent?.tools;
+}
+
+async function modelAnswer<UI extends UIMessage>(
+  turn: Turn<UI>,
+  { model, agent, generate, instructions, tools }: ChatHandlerOptions<UI>,
+): Promise<ModelAnswer | ReadableStream<InferUIMessageChunk<UI>>> {
+  const { modelMessages, signal } = turn;
+  if (generate) return await generate(turn);
+  if (agent) return await agent.stream({ prompt: modelMessages, abortSignal: signal });
+  return streamText({
+    model: model ?? "",
+    messages: modelMessages,
+    abortSignal: signal,
+    stopWhen: stepCountIs(MAX_STEPS),
+    // The stream reports errors, once.
+    onError: () => undefined,
+    ...(instructions !== undefined && { instructions }),
+    ...(tools && { tools }),
+  });
+}

@@ -1,0 +1,70 @@
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  isObject,
+  isOneOf,
+  isString,
+} from "@scrollback/store-core/driver";
+import { isBoolean, isFunction, isPositiveInteger, isTimerMs } from "@scrollback/store-core/internal";
+import { isFileTypes } from "../convert/file-types.ts";
+import { uiOptionChecks } from "../convert/ui-messages.ts";
+
+const isTitle: Check = (value) =>
+  value === false || typeof value === "function" || typeof Object(value).model !== "undefined"
+    ? undefined
+    : "must have a model, or be a function or false";
+const isModel: Check = (value) =>
+  typeof value === "string" || isObject(value) === undefined
+    ? undefined
+    : "must be a model of the AI SDK or its id";
+const isStreamOptions: Check = (value) => {
+  const known = ["sendReasoning", "sendSources", "messageMetadata", "onError", "redactToolErrors"];
+  const unknown = Object.keys(Object(value)).find((key) => !known.includes(key));
+  return unknown === undefined
+    ? isObject(value)
+    : `has an unknown option "${unknown}"; known options are ${known.join(", ")}`;
+};
+
+/** The options that {@link beginTurn} and {@link createChatHandler} share. */
+export const beginChecks = {
+  ...uiOptionChecks,
+  whileRunning: isOneOf("reject", "stop"),
+  onStale: isOneOf("reject", "append"),
+  fileTypes: isFileTypes,
+  generateMessageId: isFunction,
+  callbackMs: isTimerMs,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkHandlerOptions(options: unknown): void {
+  checkOptions("createChatHandler", options ?? null, {
+    ...beginChecks,
+    chats: hasMethods("of"),
+    model: isModel,
+    agent: hasMethods("stream"),
+    generate: isFunction,
+    instructions: isString,
+    reducer: hasMethods("reduce"),
+    streams: hasMethods("publish", "resume", "stop", "onStop"),
+    title: isTitle,
+    stream: isStreamOptions,
+    maxMessageBytes: isPositiveInteger,
+    allowImport: isBoolean,
+    onError: isFunction,
+  });
+  const { chats, model, agent, generate, instructions } = options as Record<string, unknown>;
+  if (chats === undefined) invalid("createChatHandler: chats must be a ChatStore");
+  if ([model, agent, generate].filter((one) => one !== undefined).length !== 1)
+    invalid("createChatHandler: pass exactly one of model, agent and generate");
+  if (instructions !== undefined && model === undefined)
+    invalid("createChatHandler: instructions need model; an agent has its own");
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkOwner(method: string, context: unknown): void {
+  const problem = isId(Object(context).owner);
+  if (problem) invalid(`${method}: owner ${problem}; take it from the session of the user`);
+}

@@ -1,0 +1,122 @@
+import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
+import { isString } from "@scrollback/store-core/driver";
+import { CALLBACK_MS, callNow, callWithin, type ReportTarget } from "@scrollback/store-core/internal";
+import type { UIMessage } from "ai";
+import type { BeginTurnOptions, MessageOptions, Turn, UIOptions } from "../options.ts";
+import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
+import { forkFor } from "./branch.ts";
+import { historyOf, modelMessagesOf } from "./history.ts";
+import type { PostBody } from "./post-body.ts";
+import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
+
+/** A run that a request has begun. */
+export interface BegunRun<UI extends UIMessage> {
+  readonly run: ChatRun<UI>;
+  /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
+  readonly stored: readonly UI[];
+  readonly isContinuation: boolean;
+  /** Whether the request has added the last stored message. */
+  readonly isNew: boolean;
+}
+
+/** The options of a new run. */
+export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
+  readonly chats: OwnedChats<UI>;
+  onError(error: unknown): void;
+  /** The fields of a chat that the request creates. */
+  create?(message: UI): ChatPatch;
+}
+
+/** Stores the change of a request and takes the lease of the chat, in one commit. */
+export async function beginRun<UI extends UIMessage>(
+  body: PostBody,
+  { chats, whileRunning, onStale, generateMessageId, callbackMs, onError, create, ...options }: BeginRun<UI>,
+): Promise<BegunRun<UI>> {
+  const placed = onStale === "append" ? { ...body, parentId: undefined } : body;
+  const request = await readRequest<UI>(placed, options, callbackMs);
+  const isContinuation = request.kind === "continue";
+  const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
+  let isNew = false;
+  const change = (entries: Parameters<typeof changeOf<UI>>[1]) => {
+    const made = branch?.change ?? changeOf(request, entries);
+    isNew = "append" in made || "edit" in made;
+    return made;
+  };
+  const first = firstPatch(request, create);
+  const messageId = isContinuation || !generateMessageId ? undefined : idOf(generateMessageId, onError);
+  const begin = chats.begin(branch?.chatId ?? body.chatId, change, {
+    ...(messageId !== undefined && { messageId }),
+    ...(whileRunning && { whileRunning }),
+    ...(first && !branch && { create: first }),
+  });
+  const run = await begin.catch(async (error) => {
+    if (branch) await chats.delete(branch.chatId);
+    throw error;
+  });
+  const messages = run.entries.map(({ message }) => message);
+  const index = messages.findIndex(({ id }) => id === run.messageId);
+  return {
+    run,
+    stored: index < 0 ? messages : messages.slice(0, index + 1),
+    isContinuation,
+    isNew,
+  };
+}
+
+/** The validated request of a body. @throws StoreError `UNAVAILABLE` if the schemas do not finish in time. */
+export async function readRequest<UI extends UIMessage>(
+  body: PostBody,
+  options: MessageOptions,
+  callbackMs = CALLBACK_MS,
+): Promise<TurnRequest<UI>> {
+  return await callWithin(callbackMs, "the validation of the message", () =>
+    readTurnRequest<UI>(body, options),
+  );
+}
+
+/** The id of an answer; undefined if the application's function fails. */
+function idOf(generateMessageId: () => string, onError: (error: unknown) => void): string | undefined {
+  return callNow<string | undefined>(generateMessageId, {
+    ...{ name: "generateMessageId", check: isString, onError },
+    otherwise: () => undefined,
+  });
+}
+
+function firstPatch<UI extends UIMessage>(
+  request: TurnRequest<UI>,
+  create: ((message: UI) => ChatPatch) | undefined,
+): ChatPatch | undefined {
+  return request.kind === "submit" ? create?.(request.message) : undefined;
+}
+
+/** The options of {@link turnOf}. */
+export interface TurnOptions extends MessageOptions, Pick<BeginTurnOptions, "callbackMs"> {
+  readonly target: ReportTarget;
+}
+
+/** The input of a model call. */
+export async function turnOf<UI extends UIMessage>(
+  { run, stored, isContinuation, isNew }: BegunRun<UI>,
+  owner: string,
+  { rest }: PostBody,
+  { callbackMs = CALLBACK_MS, target, ...options }: TurnOptions,
+): Promise<Turn<UI>> {
+  const continuedId = isContinuation ? run.messageId : undefined;
+  return await callWithin(callbackMs, "the validation of the history", async () => {
+    const messages = await historyOf(stored, options);
+    const modelMessages = await modelMessagesOf(messages, {
+      ...{ ...options, continuedId, isLastNew: isNew, target },
+      fileMs: callbackMs / 2,
+    });
+    const { chat, signal } = run;
+    return { owner, chat, run, messages, modelMessages, signal, body: rest };
+  });
+}
+
+/** Stores the answer of a run. */
+export function recorderOf<UI extends UIMessage>(
+  { run, stored }: BegunRun<UI>,
+  onError: (error: unknown) => void,
+): AnswerRecorder<UI> {
+  return recordAnswer({ run, messages: stored, onError });
+}

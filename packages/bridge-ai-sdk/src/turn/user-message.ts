@@ -1,0 +1,76 @@
+import { invalid } from "@scrollback/store-core/driver";
+import { safeValidateUIMessages, type UIMessage } from "ai";
+import { isTakenFile } from "../convert/file-types.ts";
+import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
+import { withoutNulls } from "../convert/null-fields.ts";
+import type { UIPart } from "../convert/tool-parts.ts";
+import type { MessageOptions, UIOptions } from "../options.ts";
+
+/** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
+type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
+
+/** Checks the message that a user sends. @throws StoreError `INVALID_ARGUMENT` that names the part. */
+export async function userMessage<UI extends UIMessage>(
+  message: unknown,
+  options: MessageOptions,
+): Promise<UI> {
+  const { id, role, parts: given, metadata } = message as Partial<Record<keyof UIMessage, unknown>>;
+  if (role !== "user") invalid(`chat: message.role must be "user" or "assistant"`);
+  if (!Array.isArray(given) || given.length === 0) invalid("chat: message.parts must be an array of parts");
+  const parts = given.map((part) => (typeof part === "object" && part !== null ? withoutNulls(part) : part));
+  for (const [index, part] of parts.entries()) {
+    const type = Object(part).type;
+    const isOwn = type === "text" || type === "file" || String(type).startsWith("data-");
+    if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
+      invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
+    if (type === "file" && !isTakenFile(part, options.fileTypes))
+      invalid(
+        `chat: message.parts[${index}] is not a file of a type in the option fileTypes; add its type if the model takes such files`,
+      );
+    if (type === "file" && !isFileUrl(part.url))
+      invalid(
+        `chat: message.parts[${index}].url must be an http or https URL without credentials, or a data URL in base64`,
+      );
+    if (type === "file" && !(await isPublicUrl(part.url)))
+      invalid(
+        `chat: message.parts[${index}].url must be public; models do not load files of a private network`,
+      );
+  }
+  const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
+  if (valid === undefined)
+    invalid(`chat: message.${typeof id === "string" ? "metadata" : "id"} is not valid`);
+  const { metadata: checked, ...unchecked } = valid;
+  const rest = { ...unchecked, parts: valid.parts.map(ownPart) };
+  return (checked === undefined ? rest : { ...rest, metadata: checked }) as UI;
+}
+
+/** The fields of a part that a user may send. Fields for providers are the server's. */
+function ownPart(part: UIPart): UIPart {
+  if (part.type === "text") return { type: part.type, text: part.text };
+  if (part.type !== "file") return part;
+  const { type, mediaType, filename, url } = part;
+  return { type, mediaType, ...(filename !== undefined && { filename }), url };
+}
+
+function withoutMetadata({ metadataSchema, ...options }: UIOptions): UIOptions {
+  return options;
+}
+
+async function isValid(message: unknown, options: UIOptions): Promise<boolean> {
+  return (await validated(message, options)) !== undefined;
+}
+
+/** A message that the SDK has validated, without unknown fields; undefined if it is not valid. */
+export async function validated(
+  message: unknown,
+  { tools, metadataSchema, dataSchemas }: UIOptions,
+): Promise<UIMessage[] | undefined> {
+  const result = await safeValidateUIMessages<UIMessage>({
+    messages: [message],
+    ...(tools && { tools: tools as ValidationTools }),
+    ...(metadataSchema && { metadataSchema }),
+    // The SDK looks a schema up by the name that a client sends, such as `constructor`.
+    ...(dataSchemas && { dataSchemas: Object.assign(Object.create(null), dataSchemas) }),
+  });
+  return result.success ? result.data : undefined;
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { StoreError } from "@scrollback/store-core";
+import type { Chat, Identified } from "../chat.ts";
+import type { ChatContext } from "../context.ts";
+import { ChatView, OutdatedError } from "../read/chat-view.ts";
+import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
+import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
+import type { ChatLocation } from "../threads.ts";
+import { MAX_ATTEMPTS, pauseAfter } from "../write/attempts.ts";
+import { commitPlan } from "../write/commit-plan.ts";
+import { takenId } from "../write/write-chat.ts";
+
+/** A chat to create from existing entries. */
+export interface ChatCopy<M extends Identified> {
+  readonly method: string;
+  readonly entries: readonly StoredEntry<M>[];
+  /** The fields of the chat besides its messages. */
+  readonly fields: { readonly [K in keyof Head]?: Head[K] | undefined };
+  readonly operation: Operation | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A running copy. `marker` distinguishes its commits from those of other copies. */
+interface MarkedCopy<M extends Identified> extends ChatCopy<M> {
+  readonly marker: Operation;
+}
+
+/**
+ * Creates a chat in one commit if its messages fit in one, otherwise in several. The chat exists only after the last commit. A
+ * repeated call with the same operation continues a failed copy, and starts over if the entries have changed since.
+ *
+ * @throws StoreError `CONFLICT` if the id is taken.
+ */
+export async function copyChat<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  copy: ChatCopy<M>,
+): Promise<Chat> {
+  const { stores } = context;
+  const { method, entries, operation, signal } = copy;
+  const marked = { ...copy, marker: operation ?? { id: randomUUID(), digest: "" } };
+  const { threadId } = location;
+  let view = ChatView.known<M>(stores, threadId, { revision: null, entries: [] });
+  let atOnce = Math.max(1, entries.length);
+  for (let attempt = 0; ; ) {
+    const { head, revision } = view;
+    if (head && revision !== null && !head.copying) {
+      if (isDone(head, operation, method)) return chatOf(head, revision, context);
+      throw takenId(method);
+    }
+    if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
+    try {
+      const written = await copyNext(context, location, marked, view, atOnce);
+      if (!written.head.copying) return written.chat;
+      view = ChatView.known<M>(stores, threadId, written);
+      attempt = 0;
+      continue;
+    } catch (error) {
+      if (StoreError.is(error, "TOO_LARGE") && atOnce > 1) {
+        atOnce = Math.ceil(atOnce / 2);
+        continue;
+      }
+      if (!(error instanceof OutdatedError)) throw error;
+      attempt += 1;
+      if (attempt > MAX_ATTEMPTS)
+        throw new StoreError(
+          "CONFLICT",
+          `${method}: other writers committed first ${attempt} times; try again`,
+        );
+    }
+    if (attempt > 1) await pauseAfter(attempt, signal);
+    view = await ChatView.read<M>(stores, threadId, { signal });
+  }
+}
+
+/** Commits the next entries after the stored ones. Starts with the first entry if the stored entries differ. */
+async function copyNext<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  { method, entries, fields, operation, marker, signal }: MarkedCopy<M>,
+  view: ChatView<M>,
+  atOnce: number,
+) {
+  const now = context.now();
+  const isBegun =
+    view.entries.length <= entries.length &&
+    view.entries.every((entry, index) => isSameEntry(entry, entries[index]));
+  const there = isBegun ? view.entries : [];
+  const next = [...there, ...entries.slice(there.length, there.length + atOnce)];
+  const isLast = next.length === entries.length;
+  const copying = { since: now, operationId: marker.id, digest: marker.digest };
+  const plan = { entries: next, head: { ...fields, copying: isLast ? undefined : copying } };
+  const base = view.head ?? newHead(location.chatId, now);
+  const done = isLast ? operation : undefined;
+  return await commitPlan(context, location, view, base, plan, { method, now, operation: done, signal });
+}
+
+function isCopyOf({ operationId, digest }: NonNullable<Head["copying"]>, marker: Operation): boolean {
+  return operationId === marker.id && digest === marker.digest;
+}
+
+function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined): boolean {
+  return other !== undefined && isSameMessage({ ...one, writes: 0 }, { ...other, writes: 0 });
+}
+
+/** Copies an entry. A partial answer is completed by `closeAnswer` and stored as `"stopped"`. */
+export function copied<M>(entry: StoredEntry<M>, closeAnswer: (message: M) => M): StoredEntry<M> {
+  const { message, createdAt, updatedAt, status, error } = entry;
+  const isPartial = status === "partial";
+  return newEntry(isPartial ? closeAnswer(message) : message, createdAt, {
+    updatedAt,
+    status: isPartial ? "stopped" : status,
+    ...(error !== undefined && { error }),
+  });
+}

@@ -1,0 +1,37 @@
+import { jsonCodec } from "@scrollback/store-core";
+import type { Chat, ChatEntry, ChatPage, Identified } from "../chat.ts";
+import { withLostAnswer } from "../run/lost-answer.ts";
+
+/** The first character of the JSON codec's text for values that JSON does not support, see docs/reference/codecs.md. */
+const TYPED_MARK = "~";
+
+/** A chat with its messages. Plain JSON. */
+export interface ChatExport {
+  readonly type: "scrollback.chat";
+  readonly version: 1;
+  readonly chat: Omit<Chat, "revision" | "run">;
+  readonly entries: readonly ChatEntry<unknown>[];
+  /** Restores the values that JSON does not support (dates, bytes); absent if there are none. */
+  readonly types?: unknown;
+}
+
+/** The export of a chat. The answer of a lost run is exported as failed. */
+export function exportOf<M extends Identified>(
+  { chat: { revision, run, ...chat }, entries }: ChatPage<M>,
+  closeAnswer: (message: M) => M,
+): ChatExport {
+  const closed = run?.state === "lost" ? withLostAnswer(entries, run.messageId, closeAnswer) : entries;
+  const text = jsonCodec.encode({ chat, entries: closed });
+  const isTyped = text.startsWith(TYPED_MARK);
+  const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);
+  const { json, meta } = isTyped ? parsed : { json: parsed, meta: undefined };
+  return { type: "scrollback.chat", version: 1, ...json, ...(meta !== undefined && { types: meta }) };
+}
+
+/** The chat of an export, with the values that JSON does not support. Throws for anything that is not an export. */
+export function decodeExport({ chat, entries, types }: ChatExport): Pick<ChatExport, "chat" | "entries"> {
+  const json = { chat, entries };
+  const text =
+    types === undefined ? JSON.stringify(json) : TYPED_MARK + JSON.stringify({ json, meta: types });
+  return jsonCodec.decode(text) as Pick<ChatExport, "chat" | "entries">;
+}

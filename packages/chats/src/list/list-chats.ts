@@ -1,0 +1,85 @@
+import { nameOf, rebuildLists } from "@scrollback/collections";
+import { StoreError } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import type { ChatList, ChatSummary, Identified, ListChats } from "../chat.ts";
+import { type Copying, listedChat, type StoredSummary } from "../read/head.ts";
+import type { RunContext } from "../run/run-context.ts";
+import { indexOf, locationOf, prefixOf } from "../threads.ts";
+import { deleteChat } from "../write/delete-chats.ts";
+import { type ListedChat, memberOf } from "./listed-chat.ts";
+
+const DEFAULT_LIMIT = 20;
+/** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
+const ABANDONED_AFTER_MS = 3_600_000;
+
+/** One page of an owner's chats, newest first. */
+export async function listChats<M extends Identified>(
+  context: RunContext<M>,
+  owner: string,
+  { limit = DEFAULT_LIMIT, cursor, archived = false, pinned, labels = {}, signal }: ListChats,
+): Promise<ChatList> {
+  const { lists, stores, onError } = context;
+  const { facet, filter } = queryOf(context.indexedLabels, pinned, labels);
+  const request = {
+    ...{ limit, cursor, signal, direction: "down" as const },
+    ...(filter && { filter }),
+    isTold: isSummary,
+    index: indexOf(nameOf(owner), archived, facet),
+    memberOf: ({ key }: { key: string }) =>
+      memberOf<M>(stores, locationOf(owner, key), (error) => onError(error, "list")),
+  };
+  try {
+    const page = await lists.page(request);
+    const chats = page.items.flatMap(({ member, told, snapshot }): ChatSummary[] => {
+      if (typeof snapshot === "object" && snapshot.head.copying) removeAbandoned(context, owner, snapshot);
+      return told ? [listedChat(member.key, told, context)] : [];
+    });
+    return { chats, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+  } catch (error) {
+    // The server has lost a part of the index.
+    if (StoreError.is(error, "CORRUPT"))
+      context.background(rebuildLists(stores, { prefix: prefixOf(nameOf(owner)) }));
+    throw error;
+  }
+}
+
+/** The list that has fewest other chats, and what to leave out of it. */
+function queryOf(
+  indexedLabels: readonly string[],
+  pinned: boolean | undefined,
+  labels: NonNullable<ListChats["labels"]>,
+) {
+  const wanted = Object.entries(labels);
+  const indexed = wanted.find(([name]) => indexedLabels.includes(name));
+  const facet = indexed ?? (pinned ? ("pinned" as const) : undefined);
+  const others = wanted.filter((one) => one !== indexed);
+  const isExact = others.length === 0 && (pinned === undefined || (pinned && facet === "pinned"));
+  const filter = (chat: StoredSummary) =>
+    (pinned === undefined || chat.pinned === pinned) &&
+    others.every(([name, value]) => chat.labels[name] === value);
+  return { facet, ...(!isExact && { filter }) };
+}
+
+/** Whether an entry tells what a list needs. */
+function isSummary(told: unknown): boolean {
+  const { title = "", labels, ...fields } = Object(told) as Partial<StoredSummary>;
+  const { createdAt, updatedAt, activeAt, messageCount, pinned, archived } = fields;
+  return (
+    typeof title === "string" &&
+    isObject(labels) === undefined &&
+    [createdAt, updatedAt, activeAt, messageCount].every(Number.isFinite) &&
+    typeof pinned === "boolean" &&
+    typeof archived === "boolean"
+  );
+}
+
+function removeAbandoned<M extends Identified>(
+  context: RunContext<M>,
+  owner: string,
+  { head: { id } }: ListedChat,
+): void {
+  const isAbandoned = (copying: Copying | undefined) =>
+    copying !== undefined && copying.since < context.now() - ABANDONED_AFTER_MS;
+  const isMeant = ({ head: { copying } }: ListedChat) => isAbandoned(copying);
+  context.background(deleteChat(context, locationOf(owner, id), { isMeant }));
+}

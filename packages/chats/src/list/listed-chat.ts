@@ -1,0 +1,51 @@
+import type { Member, Snapshot } from "@scrollback/collections";
+import type { Revision, StoreFactory } from "@scrollback/store-core";
+import type { Identified } from "../chat.ts";
+import { ChatView } from "../read/chat-view.ts";
+import { type Head, type StoredSummary, summaryOf } from "../read/head.ts";
+import { basesOf, type ChatLocation } from "../threads.ts";
+
+/** A chat as its lists need it. */
+export interface ListedChat extends Snapshot<StoredSummary> {
+  readonly head: Head;
+}
+
+/** What the lists of a chat need of its head. A chat that is being copied is hidden; a list reads the lease of a run. */
+export function draftOf(head: Head) {
+  const { writes: version, activeAt: order, copying, run } = head;
+  return { version, order, told: copying ? undefined : summaryOf(head), isDoubtful: run !== undefined };
+}
+
+/** A chat at a revision, for its lists. */
+export function listedAs(head: Head, revision: Revision, expiresAt?: number): ListedChat {
+  const { incarnation, listed } = head;
+  return { ...draftOf(head), ...{ head, revision, incarnation, listed, expiresAt } };
+}
+
+/** A chat for its lists: the owner may be known only as a part of the thread id. `report` gets the error of a damaged one. */
+export function memberOf<M extends Identified>(
+  stores: StoreFactory,
+  { threadId, chatId: key, ownerName }: Omit<ChatLocation, "owner">,
+  report?: (error: unknown) => void,
+): Member<StoredSummary, ListedChat> {
+  return {
+    ...{ threadId, key, bases: basesOf(ownerName) },
+    async read(signal) {
+      const { head, revision, expiresAt } = await ChatView.read<M>(stores, threadId, {
+        limit: 0,
+        signal,
+      }).catch((error) => {
+        report?.(error);
+        throw error;
+      });
+      return head && revision !== null ? listedAs(head, revision, expiresAt) : { revision };
+    },
+    async place({ head, revision, expiresAt }, listed) {
+      const placed = { ...head, listed, writes: head.writes + 1 };
+      const written = await stores
+        .open(threadId)
+        .commit({ metadata: placed }, { expectedRevision: revision });
+      return listedAs(placed, String(written), expiresAt);
+    },
+  };
+}

@@ -1,0 +1,365 @@
+// Exceeds 300 lines because every call on chats is declared here once, with its contract.
+import { isFunction, resultNow } from "@scrollback/store-core/internal";
+import type {
+  Chat,
+  ChatList,
+  ChatPage,
+  ChatPatch,
+  ChatWrite,
+  Identified,
+  ListChats,
+  MessageStatus,
+  NewChat,
+  Placed,
+} from "../chat.ts";
+import {
+  checkChat,
+  checkCut,
+  checkMessages,
+  checkNewMessages,
+  checkPatch,
+  checkValue,
+  isMessageId,
+} from "../checks.ts";
+import { type ChatExport, exportOf } from "../copy/export-chat.ts";
+import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
+import { type ImportOptions, importChat } from "../copy/import-chat.ts";
+import { ChatView, FIRST_LOOK } from "../read/chat-view.ts";
+import { publicEntry } from "../read/entries.ts";
+import { type ChatChange, type FollowOptions, followChat } from "../read/follow-chat.ts";
+import { chatOf, type Head, newHead } from "../read/head.ts";
+import {
+  type BeginOptions,
+  beginRun,
+  type DecideRunChange,
+  type RunChange,
+  stopRun,
+} from "../run/begin-run.ts";
+import type { ChatRun } from "../run/chat-run.ts";
+import { checkRunChange } from "../run/run-checks.ts";
+import type { RunContext } from "../run/run-context.ts";
+import { locationOf } from "../threads.ts";
+import {
+  appended,
+  type Cut,
+  patched,
+  planAppend,
+  planDropAnswer,
+  planEdit,
+  planTruncate,
+  planUpsert,
+} from "../write/changes.ts";
+import type { Plan, Written } from "../write/commit-plan.ts";
+import { deleteAllChats, deleteChat } from "../write/delete-chats.ts";
+import { idOfOperation } from "../write/operation-ids.ts";
+import { checkAfter, takenId, type WriteRequest, writeChat } from "../write/write-chat.ts";
+import { listChats } from "./list-chats.ts";
+import { listedAs, memberOf } from "./listed-chat.ts";
+
+/** The chats of one owner. Another owner's chat is `NOT_FOUND`, because the owner is part of a chat's thread id. */
+export class OwnedChats<M extends Identified = Identified> {
+  /** The owner of these chats. */
+  readonly ownerId: string;
+  readonly #context: RunContext<M>;
+
+  /** Created by {@link ChatStore.of}. */
+  constructor(context: RunContext<M>, ownerId: string) {
+    this.#context = context;
+    this.ownerId = ownerId;
+  }
+
+  /**
+   * Creates a chat.
+   *
+   * @throws StoreError `CONFLICT` if the id is taken, except by the same call with the same operation id.
+   */
+  async create(chat: NewChat<M> = {}, options: Omit<ChatWrite, "expectedRevision"> = {}): Promise<Chat> {
+    checkPatch("create", chat, "create");
+    const { messages = [], forkedFrom, id: given, ...patch } = chat;
+    checkNewMessages("create", messages, this.#context.check);
+    const { operationId } = options;
+    const chatId = given ?? idOfOperation(this.#context.stores, this.ownerId, operationId);
+    checkChat("create", chatId, options, "create-options");
+    const { chat: made } = await this.#write(chatId, {
+      method: "create",
+      limit: 0,
+      options,
+      intent: chat,
+      create: (now) => newHead(chatId, now),
+      plan: (view, head, now) => {
+        if (view.head) throw takenId("create");
+        return {
+          entries: appended(view, messages, now),
+          head: { ...patched("create", head, patch), forkedFrom },
+        };
+      },
+    });
+    return made;
+  }
+
+  /** Returns a chat without its messages; undefined if it does not exist. */
+  async get(chatId: string, options: { signal?: AbortSignal } = {}): Promise<Chat | undefined> {
+    checkChat("get", chatId, options, "signal");
+    return (await this.#read(chatId, { ...options, limit: 0 }))?.chat;
+  }
+
+  /**
+   * Returns the newest `limit` messages of a chat, oldest first; with `before`, those before that cursor; without `limit`, all.
+   * Undefined if the chat does not exist.
+   */
+  async read(
+    chatId: string,
+    options: { limit?: number; before?: string; signal?: AbortSignal } = {},
+  ): Promise<ChatPage<M> | undefined> {
+    checkChat("read", chatId, options, "read");
+    return await this.#read(chatId, options);
+  }
+
+  /**
+   * One page of the chats, newest `activeAt` first, ties by id, downwards. Chats that do not change meanwhile are on exactly one page. A
+   * page with `pinned: false`, or with labels that are not indexed, may be short and have a cursor: it passes at most 500 chats.
+   */
+  async list(options: ListChats = {}): Promise<ChatList> {
+    checkChat("list", this.ownerId, options, "list");
+    return await listChats(this.#context, this.ownerId, options);
+  }
+
+  /**
+   * Changes the fields of a chat, but neither its messages nor `activeAt`. A function receives the current chat at each attempt;
+   * if it returns undefined, nothing changes.
+   */
+  async update(
+    chatId: string,
+    patch: ChatPatch | ((chat: Chat) => ChatPatch | undefined),
+    options: ChatWrite = {},
+  ): Promise<Chat> {
+    checkChat("update", chatId, options, "write");
+    const isDecided = isFunction(patch) !== undefined;
+    if (isDecided) checkPatch("update", patch);
+    const { chat } = await this.#write(chatId, {
+      method: "update",
+      limit: 0,
+      options,
+      intent: isDecided ? patch : null,
+      plan: (view, head) => {
+        const fields =
+          typeof patch === "function"
+            ? resultNow("update: the patch", patch(chatOf(head, String(view.revision), this.#context)))
+            : patch;
+        if (fields === undefined) return undefined;
+        checkPatch("update", fields);
+        return { head: patched("update", head, fields) };
+      },
+    });
+    return chat;
+  }
+
+  /** Moves a chat to the front of lists. */
+  async touch(chatId: string, options: ChatWrite = {}): Promise<Chat> {
+    checkChat("touch", chatId, options, "write");
+    const plan = () => ({ isActive: true });
+    return (await this.#write(chatId, { method: "touch", limit: 0, options, intent: null, plan })).chat;
+  }
+
+  /**
+   * Adds messages at the end. A message that equals one of the newest 64 with the same id is not added again.
+   *
+   * @throws StoreError `CONFLICT` if a different message has that id, or the last message is not `after`.
+   */
+  async append(chatId: string, messages: readonly M[], options: Placed = {}): Promise<Chat> {
+    checkChat("append", chatId, options, "placed");
+    checkNewMessages("append", messages, this.#context.check);
+    const { after } = options;
+    const { chat } = await this.#write(chatId, {
+      method: "append",
+      limit: FIRST_LOOK,
+      options,
+      intent: [messages, after],
+      plan: (view, head, now) => planAppend(view, head, messages, after, now),
+    });
+    return chat;
+  }
+
+  /** Replaces the message with the same id, at any position, or adds the message at the end. `createdAt` stays. */
+  async upsert(
+    chatId: string,
+    message: M,
+    options: Placed & { readonly status?: MessageStatus } = {},
+  ): Promise<Chat> {
+    checkChat("upsert", chatId, options, "upsert");
+    checkMessages("upsert", [message], this.#context.check);
+    const { after, status = "complete" } = options;
+    return await this.#place("upsert", chatId, options, [message, after, status], (view, head, now) =>
+      planUpsert(view, head, message, status, now),
+    );
+  }
+
+  /** Replaces the message with the id `messageId` by `message` and drops all later messages. The ids may differ. */
+  async edit(chatId: string, messageId: string, message: M, options: Placed = {}): Promise<Chat> {
+    checkChat("edit", chatId, options, "placed");
+    checkValue("edit", "messageId", isMessageId, messageId);
+    checkMessages("edit", [message], this.#context.check);
+    const intent = [messageId, message, options.after];
+    return await this.#place("edit", chatId, options, intent, (view, head, now) =>
+      planEdit(view, head, messageId, message, now),
+    );
+  }
+
+  /** Drops a message and all later ones (`from`), or only the later ones (`behind`; `null`: all messages). */
+  async truncate(chatId: string, cut: Cut, options: Placed = {}): Promise<Chat> {
+    checkChat("truncate", chatId, options, "placed");
+    checkCut(cut);
+    return await this.#place("truncate", chatId, options, [cut, options.after], (view) =>
+      planTruncate(view, cut),
+    );
+  }
+
+  /**
+   * Drops an answer. With a `messageId` of an assistant or tool message, drops from that message on; with another message's id,
+   * drops all messages after it. Without `messageId`, drops all messages after the last user message.
+   */
+  async dropAnswer(chatId: string, messageId?: string, options: Placed = {}): Promise<Chat> {
+    checkChat("dropAnswer", chatId, options, "placed");
+    if (messageId !== undefined) checkValue("dropAnswer", "messageId", isMessageId, messageId);
+    return await this.#place("dropAnswer", chatId, options, [messageId, options.after], (view) =>
+      planDropAnswer(view, messageId),
+    );
+  }
+
+  /**
+   * Creates a new chat from the messages up to and including `at`. The original chat does not change. Uses one commit, or several
+   * if the messages do not fit in one. Then the new chat exists only after the last commit, and a repeated call with the same
+   * operation id continues an interrupted one.
+   *
+   * @throws StoreError `CONFLICT` if the id is taken.
+   */
+  async fork(chatId: string, options: ForkOptions = {}): Promise<Chat> {
+    checkChat("fork", chatId, options, "fork");
+    checkPatch("fork", { title: options.title });
+    return await forkChat(this.#context, locationOf(this.ownerId, chatId), options);
+  }
+
+  /** Returns a chat as plain JSON, for {@link OwnedChats.import} of any store; undefined if it does not exist. */
+  async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
+    checkChat("export", chatId, options, "signal");
+    const page = await this.#read(chatId, options);
+    return page && exportOf(page, this.#context.closeAnswer);
+  }
+
+  /**
+   * Creates a new chat from an export, with its times. Uses the same commits as {@link OwnedChats.fork}.
+   *
+   * @throws StoreError `INVALID_STATE` for a value that is not an export, `CONFLICT` if the id is taken.
+   */
+  async import(data: unknown, options: ImportOptions = {}): Promise<Chat> {
+    checkChat("import", options?.id ?? this.ownerId, options, "import");
+    return await importChat(this.#context, this.ownerId, data, options);
+  }
+
+  /**
+   * Begins a run: commits the change and the chat's lease in one commit (with `append`, also creates a missing chat). A function
+   * decides the change from the current messages, at each attempt. The caller then calls the model, `update`s the run with the
+   * partial answer, and `end`s it.
+   *
+   * @throws StoreError `CONFLICT` if a run is active, see {@link BeginOptions.whileRunning}; and the errors of the change.
+   */
+  async begin(
+    chatId: string,
+    change: RunChange<M> | DecideRunChange<M>,
+    options: BeginOptions = {},
+  ): Promise<ChatRun<M>> {
+    checkChat("begin", chatId, options, "begin");
+    if (options.create !== undefined) checkPatch("begin", options.create);
+    if (typeof change !== "function") checkRunChange(change, this.#context.check);
+    return await beginRun(this.#context, locationOf(this.ownerId, chatId), change, options);
+  }
+
+  /** Requests the run of a chat, in any process, to stop. Returns false if no run, or another run, is active. */
+  async stop(chatId: string, runId?: string): Promise<boolean> {
+    checkChat("stop", chatId, { runId }, "stop");
+    return await stopRun(this.#context, locationOf(this.ownerId, chatId), runId);
+  }
+
+  /**
+   * Yields the current chat, then each change of it, until the chat is deleted or the signal is aborted. Yields writes of this
+   * process at once, and writes of other processes after a hint of the stores, or a read every `everyMs`. May combine several changes.
+   */
+  follow(chatId: string, options: FollowOptions = {}): AsyncIterable<ChatChange<M>> {
+    checkChat("follow", chatId, options, "follow");
+    return followChat(this.#context, locationOf(this.ownerId, chatId), options);
+  }
+
+  /**
+   * Deletes a chat, readable or not. None of its data stays stored. A missing chat is not an error. After a failure, call it again.
+   */
+  async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
+    checkChat("delete", chatId, options, "signal");
+    await deleteChat(this.#context, locationOf(this.ownerId, chatId), { signal: options.signal });
+  }
+
+  /**
+   * Deletes all chats of the owner that exist now, readable or not. After a failure, call it again. Ends beside writers: a chat that
+   * is created meanwhile may stay, and is listed.
+   *
+   * @throws the error of the first chat that cannot be deleted, after the others are.
+   */
+  async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
+    checkChat("deleteAll", this.ownerId, options, "signal");
+    await deleteAllChats(this.#context, this.ownerId, options.signal);
+  }
+
+  /** A write that first searches the newest entries for a message. */
+  async #place(
+    method: string,
+    chatId: string,
+    options: Placed,
+    intent: unknown,
+    plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M> | undefined>,
+  ): Promise<Chat> {
+    let ended: string | undefined;
+    const { chat } = await this.#write(chatId, {
+      method,
+      limit: FIRST_LOOK,
+      options,
+      intent,
+      plan: async (view, head, now) => {
+        checkAfter(method, head, options.after);
+        const unsaved = method === "upsert" ? undefined : await unsavedRun(view, head);
+        const made = await plan(view, head, now);
+        ended = made && unsaved;
+        return ended === undefined ? made : { ...made, head: { ...made?.head, run: undefined } };
+      },
+    });
+    this.#context.runs.abort(locationOf(this.ownerId, chatId).threadId, ended, "removed");
+    return chat;
+  }
+
+  async #write(chatId: string, request: WriteRequest<M>): Promise<Written<M>> {
+    return await writeChat(this.#context, locationOf(this.ownerId, chatId), request);
+  }
+
+  async #read(
+    chatId: string,
+    options: { limit?: number; before?: string; signal?: AbortSignal },
+  ): Promise<ChatPage<M> | undefined> {
+    const { stores, lists } = this.#context;
+    const location = locationOf(this.ownerId, chatId);
+    const view = await ChatView.read<M>(stores, location.threadId, options);
+    if (!view.head || view.head.copying || view.revision === null) return undefined;
+    const { older } = view;
+    // A process that died after its commit may not have told the lists.
+    lists.seen(memberOf<M>(stores, location), listedAs(view.head, view.revision, view.expiresAt));
+    const chat = chatOf(view.head, view.revision, this.#context);
+    return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
+  }
+}
+
+/** The run whose answer is not yet among the messages, so the message that it answers may be dropped. */
+async function unsavedRun<M extends Identified>(
+  view: ChatView<M>,
+  { run }: Head,
+): Promise<string | undefined> {
+  if (!run) return undefined;
+  const index = await view.findIndex(({ message }) => message.id === run.messageId);
+  return index < 0 ? run.id : undefined;
+}

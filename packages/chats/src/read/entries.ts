@@ -1,0 +1,86 @@
+import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
+import { type ChatMessage, jsonCodec, StoreError, type ThreadPage } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import { isCount } from "@scrollback/store-core/internal";
+import type { ChatEntry, Identified, LastMessage } from "../chat.ts";
+
+const PREVIEW_CHARACTERS = 160;
+
+/** A stored entry. */
+export interface StoredEntry<M> extends ChatEntry<M> {
+  /** The chat's number of commits when the entry was written. Never decreases along a chat. */
+  readonly writes: number;
+}
+
+/** An entry that is not stored yet. The commit sets its number. */
+export function newEntry<M>(message: M, now: number, fields: Partial<ChatEntry<M>> = {}): StoredEntry<M> {
+  return { message, createdAt: now, updatedAt: now, status: "complete", ...fields, writes: 0 };
+}
+
+export function messageOf<M extends Identified>(entry: StoredEntry<M>): ChatMessage {
+  return envelope(entry.message.role, entry, entry.message.id);
+}
+
+/** @throws StoreError `CORRUPT` for a message that is not an entry of a chat. */
+export function entryOf<M>(
+  threadId: string,
+  { sequence, message }: ThreadPage["entries"][number],
+): StoredEntry<M> {
+  try {
+    return valueOfEnvelope<StoredEntry<M>>(message, entryProblem);
+  } catch (cause) {
+    const problem = `message ${sequence} of thread "${threadId}" is not an entry of a chat`;
+    throw new StoreError("CORRUPT", problem, { threadId, sequence, cause });
+  }
+}
+
+function entryProblem(value: unknown): string | undefined {
+  const { message, writes } = Object(value) as Partial<StoredEntry<unknown>>;
+  const { id, role } = Object(message) as { id?: unknown; role?: unknown };
+  return (
+    isObject(value) ??
+    isCount(writes) ??
+    (typeof id === "string" && typeof role === "string" ? undefined : "must have a message with id and role")
+  );
+}
+
+/** The public fields of an entry. */
+export function publicEntry<M>({ writes, ...entry }: StoredEntry<M>): ChatEntry<M> {
+  return entry;
+}
+
+/** Whether two messages have the same stored text. */
+export function isSameMessage(one: unknown, other: unknown): boolean {
+  return jsonCodec.encode(one) === jsonCodec.encode(other);
+}
+
+/** The summary of the newest message, in lists. */
+export function lastMessageOf<M extends Identified>(
+  { message, createdAt }: StoredEntry<M>,
+  preview: (message: M) => string,
+): LastMessage {
+  const text = [...preview(message).slice(0, PREVIEW_CHARACTERS * 2)].slice(0, PREVIEW_CHARACTERS).join("");
+  return { id: message.id, role: message.role, text: text.toWellFormed(), createdAt };
+}
+
+/** The text of a message: its content, or the text of its parts. */
+export function textOf(message: object): string {
+  const { content, parts } = message as { content?: unknown; parts?: unknown };
+  if (typeof content === "string") return content;
+  const list = [content, parts].find((one) => Array.isArray(one)) ?? [];
+  const texts = (list as unknown[]).flatMap((part) => {
+    const { type, text } = Object(part) as { type?: unknown; text?: unknown };
+    return type === "text" && typeof text === "string" ? text : [];
+  });
+  return texts.join("\n");
+}
+
+/** The fields that say nothing by themselves. */
+const FRAME = new Set(["id", "role", "authorName", "createdAt"]);
+
+/** Whether a message says something: it has text, parts, tool calls, metadata or any other field that is not empty. */
+export function hasContent(message: object): boolean {
+  const isEmpty = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.keys(value).length === 0 : (value ?? "") === "";
+  return Object.entries(message).some(([name, value]) => !FRAME.has(name) && !isEmpty(value));
+}

@@ -1,0 +1,146 @@
+import { hash, randomBytes } from "node:crypto";
+import { type Listed, parseListed } from "@scrollback/collections";
+import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { invalid } from "@scrollback/store-core/driver";
+import type { Chat, ChatSummary } from "../chat.ts";
+
+/** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
+export const FORMAT_VERSION = 1;
+/** The number of operation ids that a chat remembers. */
+const REMEMBERED_OPERATIONS = 64;
+
+/** What lists tell of a chat. */
+export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
+  readonly run?: StoredRun;
+  /** Present during a copy in several commits. The chat exists only after the last one. */
+  readonly copying?: Copying;
+}
+
+/** The lease of a run. */
+export interface StoredRun {
+  readonly id: string;
+  readonly messageId: string;
+  readonly startedAt: number;
+  /** The time of the last heartbeat. */
+  readonly beatAt: number;
+  /** Whether the run was requested to stop. */
+  readonly stop?: boolean;
+}
+
+/** The identity of a copy in several commits. */
+export interface Copying {
+  readonly since: number;
+  /** The operation id of the call. Random if the call has none, so that no other call continues the copy. */
+  readonly operationId: string;
+  readonly digest: string;
+}
+
+/** The metadata of a chat's thread: the whole chat except its messages. Replaced by every commit. */
+export interface Head extends StoredSummary {
+  readonly version: typeof FORMAT_VERSION;
+  readonly id: string;
+  /** Random, new for each created chat, also if a deleted chat had the same id. */
+  readonly incarnation: string;
+  /** Counts the commits of the incarnation. */
+  readonly writes: number;
+  /** Its entries in lists. */
+  readonly listed: Listed;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** The newest operation ids, each with a digest of its request. */
+  readonly operations: readonly (readonly [operationId: string, digest: string])[];
+}
+
+/** A write with an operation id, and the digest of its request. */
+export interface Operation {
+  readonly id: string;
+  readonly digest: string;
+}
+
+/** The head of a chat's thread; undefined if there is none. @throws StoreError `UNSUPPORTED`, `CORRUPT`. */
+export function parseHead(threadId: string, metadata: unknown): Head | undefined {
+  return parseListed<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
+}
+
+/**
+ * The head of a chat without messages. Every chat begins with it.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for the ids "." and "..".
+ */
+export function newHead(id: string, now: number): Head {
+  if (id === "." || id === "..")
+    invalid(
+      `the chat's id must not be "${id}": URLs drop this path segment, so no route would find the chat`,
+    );
+  return {
+    version: FORMAT_VERSION,
+    ...{
+      id,
+      incarnation: randomBytes(9).toString("base64url"),
+      writes: 0,
+      listed: { key: id, order: now, in: {} },
+    },
+    ...{ createdAt: now, updatedAt: now, activeAt: now },
+    ...{ pinned: false, archived: false, labels: {}, messageCount: 0, metadata: {}, operations: [] },
+  };
+}
+
+/** A head with changed fields; undefined removes a field. */
+export function withFields(head: Head, fields: { readonly [K in keyof Head]?: Head[K] | undefined }): Head {
+  const changed = Object.entries({ ...head, ...fields }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(changed) as unknown as Head;
+}
+
+/** What lists tell of a chat. */
+export function summaryOf({ version, id, incarnation, writes, listed, metadata, operations, ...rest }: Head) {
+  return rest satisfies StoredSummary;
+}
+
+/** The data that decides whether a run is lost. */
+export interface Leases {
+  readonly leaseMs: number;
+  now(): number;
+}
+
+/** Whether the last heartbeat of a run is within its lease. */
+export function isRunning({ beatAt }: StoredRun, now: number, leaseMs: number): boolean {
+  return now - beatAt < leaseMs;
+}
+
+/** A chat for a list. */
+export function listedChat(
+  id: string,
+  { copying, run, ...stored }: StoredSummary,
+  { now, leaseMs }: Leases,
+): ChatSummary {
+  if (!run) return { id, ...stored };
+  const state = isRunning(run, now(), leaseMs) ? "running" : "lost";
+  return { id, ...stored, run: { id: run.id, messageId: run.messageId, startedAt: run.startedAt, state } };
+}
+
+/** A chat for the caller. */
+export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
+  return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
+}
+
+/** A write with its operation id. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
+export function operationOf(id: string | undefined, method: string, intent: unknown): Operation | undefined {
+  const text = jsonCodec.encode([method, intent]);
+  return id === undefined ? undefined : { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
+}
+
+/** Whether a write was already made. @throws StoreError `CONFLICT` if its id was used for a different write. */
+export function isDone({ operations }: Head, operation: Operation | undefined, method: string): boolean {
+  const found = operation && operations.find(([id]) => id === operation.id);
+  if (!operation || !found) return false;
+  if (found[1] === operation.digest) return true;
+  throw new StoreError(
+    "CONFLICT",
+    `${method}: operationId was used for another write to this chat; use a new one for each write`,
+  );
+}
+
+/** The operations of a head, with one more added. */
+export function withOperation({ operations }: Head, operation: Operation | undefined): Head["operations"] {
+  if (!operation) return operations;
+  return [...operations, [operation.id, operation.digest] as const].slice(-REMEMBERED_OPERATIONS);
+}

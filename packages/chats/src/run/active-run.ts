@@ -1,0 +1,301 @@
+import { StoreError } from "@scrollback/store-core";
+import { unrefTimer } from "@scrollback/store-core/internal";
+import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
+import type { ChatContext } from "../context.ts";
+import { ChatView, OutdatedError } from "../read/chat-view.ts";
+import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
+import { type Head, withFields } from "../read/head.ts";
+import type { ChatLocation } from "../threads.ts";
+import { MAX_ATTEMPTS, pauseAfter, untilReachable } from "../write/attempts.ts";
+import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
+import { missingChat } from "../write/write-chat.ts";
+import { checkRunResult, checkUpdate } from "./run-checks.ts";
+
+const abortMessages = {
+  stopped: "the run was asked to stop",
+  "taken-over": "another run has taken the place of this one",
+  deleted: "the chat was deleted",
+  removed: "the answer was removed from the chat while it was made",
+};
+
+/** Why a run's signal was aborted. */
+export type AbortCause = keyof typeof abortMessages;
+
+/** The result of a run. */
+export interface RunResult<M> {
+  /**
+   * The answer. If it is absent, or has no field but `id`, `role`, `authorName` and `createdAt` that is not empty, the last value of
+   * `update` is saved, if any.
+   */
+  readonly message?: M;
+  readonly status: Exclude<MessageStatus, "partial">;
+  /** The reason of the failure. Like `status` it is a part of the answer: without an answer it is not stored. */
+  readonly error?: string;
+}
+
+/** The data of a new run. */
+export interface RunStart<M> {
+  readonly id: string;
+  readonly messageId: string;
+  readonly written: Written<M>;
+}
+
+type MakePlan<M extends Identified> = (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>;
+
+/** An answer that this process is generating. The chat's head contains its lease, which heartbeats renew. */
+export class ActiveRun<M extends Identified> {
+  readonly id: string;
+  /** The id of the saved answer. */
+  readonly messageId: string;
+  /** The chat at the start of the run. */
+  readonly chat: Chat;
+  readonly entries: readonly ChatEntry<M>[];
+  /** Settles when the run has ended. */
+  readonly ended: Promise<void>;
+  readonly #context: ChatContext<M>;
+  readonly #location: ChatLocation;
+  readonly #controller = new AbortController();
+  readonly #beat: NodeJS.Timeout;
+  readonly #finish: () => void;
+  #view: ChatView<M>;
+  /** Writes run one after the other. */
+  #writing: Promise<unknown> = Promise.resolve();
+  #isBeating = false;
+  #latest: M | undefined;
+  #saved: M | undefined;
+  #isStored: boolean;
+  #end: Promise<void> | undefined;
+
+  /** Starts the heartbeats. */
+  constructor(context: ChatContext<M>, location: ChatLocation, { id, messageId, written }: RunStart<M>) {
+    this.#context = context;
+    this.#location = location;
+    this.id = id;
+    this.messageId = messageId;
+    this.chat = written.chat;
+    this.entries = written.entries.map(publicEntry);
+    this.#isStored = written.entries.some(({ message }) => message.id === messageId);
+    this.#view = ChatView.known<M>(context.stores, location.threadId, written);
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    this.#finish = ended.resolve;
+    this.#beat = unrefTimer(setInterval(() => void this.#onBeat(), context.beatMs));
+  }
+
+  /** Aborted when the run must end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` names which. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Aborts {@link ActiveRun.signal}. */
+  abort(cause: AbortCause): void {
+    if (!this.signal.aborted)
+      this.#controller.abort(new StoreError("ABORTED", abortMessages[cause], { cause }));
+    if (cause !== "deleted" && cause !== "taken-over") return;
+    // Nothing more can be written.
+    this.#stopBeats();
+    this.#finish();
+  }
+
+  /**
+   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O. An answer that the store refuses
+   * is reported to `onError`, and the run goes on.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for a value without an id or a role.
+   */
+  update(message: M): void {
+    checkUpdate(message);
+    this.#latest = message;
+  }
+
+  /**
+   * Saves the last value of `update` now.
+   *
+   * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion; `UNAVAILABLE`, `retryable`, if other writers
+   * were first too often.
+   */
+  async save(): Promise<void> {
+    await this.#write(async (view, head, now) => {
+      const entries = await this.#placed(view, this.#latest, { status: "partial" }, now);
+      return { ...entries, ...renewed(head, now) };
+    });
+  }
+
+  /**
+   * Saves the answer and releases the lease, in one commit. Retries for `leaseMs` while the store is unreachable. A second call
+   * has no further effect; after a failure, call it again.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid result: the run goes on. `CONFLICT` after a takeover, `NOT_FOUND` after a
+   *   deletion: nothing is written.
+   */
+  async end(result: RunResult<M>): Promise<void> {
+    checkRunResult(result, this.#context.check);
+    this.#end ??= this.#finishWith(result).catch((error) => {
+      this.#end = undefined;
+      throw error;
+    });
+    await this.#end;
+  }
+
+  async #finishWith({ message, status, error }: RunResult<M>): Promise<void> {
+    this.#stopBeats();
+    const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
+    const closed = answer && (status === "complete" ? answer : this.#context.closeAnswer(answer));
+    const fields = { status, ...(error !== undefined && { error }) };
+    let isRetry = false;
+    const own = closed && { ...closed, id: this.messageId };
+    const isOwn = ({ message, status: saved }: ChatEntry<M>) =>
+      saved === status && own !== undefined && isSameMessage(message, own);
+    // The reply to an earlier attempt was lost.
+    const isDone = ({ head, entries }: ChatView<M>) =>
+      isRetry && head?.run === undefined && (own === undefined || entries.some(isOwn));
+    const end = () =>
+      this.#write(async (view, _head, now) => {
+        const entries = await this.#placed(view, closed, fields, now);
+        return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
+      }, isDone);
+    try {
+      const attempt = () =>
+        end().finally(() => {
+          isRetry = true;
+        });
+      await untilReachable(attempt, this.#context.leaseMs, (error) => this.#context.onError(error, "end"));
+    } finally {
+      this.#finish();
+    }
+  }
+
+  /** The entries, with the answer at its position. */
+  async #placed(
+    view: ChatView<M>,
+    answer: M | undefined,
+    fields: Partial<ChatEntry<M>>,
+    now: number,
+  ): Promise<Plan<M>> {
+    const isAnswer = ({ message }: ChatEntry<M>) => message.id === this.messageId;
+    const index = this.#isStored ? await view.findIndex(isAnswer) : view.entries.findLastIndex(isAnswer);
+    const before = view.entries[index];
+    if (!before && this.#isStored) {
+      this.abort("removed");
+      return {};
+    }
+    if (answer === undefined) {
+      const isPartial = before?.status === "partial" && fields.status !== "partial";
+      return isPartial ? { entries: view.entries.with(index, { ...before, ...fields, updatedAt: now }) } : {};
+    }
+    const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
+    const isKept = before && isSameMessage(before.message, message) && before.status === fields.status;
+    if (isKept) return {};
+    const entry = newEntry(message, now, { ...fields, createdAt: before?.createdAt ?? now });
+    return before
+      ? { entries: view.entries.with(index, entry) }
+      : { entries: [...view.entries, entry], isActive: true };
+  }
+
+  async #onBeat(): Promise<void> {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    try {
+      const { now, leaseMs } = this.#context;
+      const beatAt = this.#view.head?.run?.beatAt ?? 0;
+      if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.#saveOrRenew();
+      else await this.#look();
+    } catch (error) {
+      // The signal reports this already, so it is not an error.
+      const isOver = StoreError.is(error, "CONFLICT") || StoreError.is(error, "NOT_FOUND");
+      if (!isOver) this.#context.onError(error, "beat");
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+
+  /** Saves the answer. If the store refuses it, reports this and keeps the lease: the end may be storable. */
+  async #saveOrRenew(): Promise<void> {
+    try {
+      await this.save();
+    } catch (error) {
+      if (!StoreError.is(error, "INVALID_ARGUMENT") && !StoreError.is(error, "TOO_LARGE")) throw error;
+      this.#context.onError(error, "beat");
+      await this.#write(async (_view, head, now) => renewed(head, now));
+    }
+  }
+
+  /** Checks whether the run must end. */
+  async #look(): Promise<void> {
+    const { stores } = this.#context;
+    const { head } = await ChatView.read<M>(stores, this.#location.threadId, { limit: 0 });
+    this.#assertOwn(head);
+  }
+
+  /** @throws StoreError `NOT_FOUND`; `CONFLICT` if the run is no longer the chat's run. */
+  #assertOwn(head: Head | undefined): asserts head is Head {
+    if (!head || head.incarnation !== this.#view.head?.incarnation) {
+      this.abort("deleted");
+      throw missingChat("run");
+    }
+    if (head.run?.id !== this.id) {
+      this.abort("taken-over");
+      throw new StoreError(
+        "CONFLICT",
+        "run: another run has taken the place of this one; nothing was written",
+      );
+    }
+    if (head.run.stop) this.abort("stopped");
+  }
+
+  /** Commits a change of the run, after the previous one. */
+  #write(plan: MakePlan<M>, isDone?: (view: ChatView<M>) => boolean): Promise<void> {
+    const written = this.#writing.then(() => this.#writeNow(plan, isDone));
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #writeNow(plan: MakePlan<M>, isDone = (_: ChatView<M>) => false): Promise<void> {
+    const { stores, now } = this.#context;
+    const { threadId } = this.#location;
+    for (let attempt = 0; ; attempt++) {
+      const { head } = this.#view;
+      this.#assertOwn(head);
+      const time = now();
+      const latest = this.#latest;
+      const options = { method: "run", now: time, operation: undefined, signal: undefined };
+      try {
+        const made = await plan(this.#view, head, time);
+        const written = await commitPlan(
+          this.#context,
+          this.#location,
+          this.#view,
+          withFields(head, {}),
+          made,
+          options,
+        );
+        this.#view = ChatView.known<M>(stores, threadId, written);
+        this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
+        this.#saved = latest;
+        return;
+      } catch (error) {
+        if (!(error instanceof OutdatedError)) throw error;
+        // A conflict would say that the run is over.
+        if (attempt >= MAX_ATTEMPTS)
+          throw new StoreError("UNAVAILABLE", `run: other writers committed first ${attempt} times`, {
+            retryable: true,
+            cause: error,
+          });
+      }
+      if (attempt > 0) await pauseAfter(attempt);
+      const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
+      if (fresh.head?.incarnation === this.#view.head?.incarnation && isDone(fresh)) return;
+      this.#assertOwn(fresh.head);
+      this.#view = fresh;
+    }
+  }
+
+  #stopBeats(): void {
+    clearInterval(this.#beat);
+  }
+}
+
+/** The change of a heartbeat. */
+function renewed({ run }: Head, beatAt: number): Pick<Plan<never>, "head"> {
+  return { head: { run: run && { ...run, beatAt } } };
+}

@@ -1,0 +1,154 @@
+import { StoreError } from "@scrollback/store-core";
+import type { ChatPatch, Identified, MessageStatus, Placed } from "../chat.ts";
+import { checkSizes } from "../checks.ts";
+import type { ChatView } from "../read/chat-view.ts";
+import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
+import type { Head } from "../read/head.ts";
+import type { Plan } from "./commit-plan.ts";
+import { checkAfter } from "./write-chat.ts";
+
+/** The messages that {@link OwnedChats.truncate} drops. */
+export type Cut = { readonly from: string } | { readonly behind: string | null };
+
+/** The head fields that a patch changes. @throws StoreError `TOO_LARGE` if the labels or the metadata are too large. */
+export function patched(method: string, head: Head, patch: ChatPatch): NonNullable<Plan<never>["head"]> {
+  const { title, titleBy = "user", pinned, archived } = patch;
+  const labels = merged(head.labels, patch.labels);
+  const metadata = merged(head.metadata, patch.metadata);
+  checkSizes(method, labels, metadata);
+  return {
+    ...(title === null && { title: undefined, titleBy: undefined }),
+    ...(typeof title === "string" && { title, titleBy }),
+    ...(pinned !== undefined && { pinned }),
+    ...(archived !== undefined && { archived }),
+    ...(patch.labels && { labels: labels as Head["labels"] }),
+    ...(patch.metadata && { metadata }),
+  };
+}
+
+function merged(before: Readonly<Record<string, unknown>>, patch: Readonly<Record<string, unknown>> = {}) {
+  const all = Object.entries({ ...before, ...patch });
+  return Object.fromEntries(all.filter(([, value]) => value !== null && value !== undefined));
+}
+
+/**
+ * The entries, followed by the messages that the chat does not have yet.
+ *
+ * @throws StoreError `CONFLICT` for the id of a different message.
+ */
+export function appended<M extends Identified>(
+  { entries }: Pick<ChatView<M>, "entries">,
+  messages: readonly M[],
+  now: number,
+): readonly StoredEntry<M>[] {
+  const next = [...entries];
+  for (const message of messages) {
+    const found = next.find((entry) => entry.message.id === message.id);
+    if (!found) next.push(newEntry(message, now));
+    else if (!isSameMessage(found.message, message))
+      throw new StoreError(
+        "CONFLICT",
+        "append: the chat has another message with this id; use a new id, or upsert",
+      );
+  }
+  return next.length === entries.length ? entries : next;
+}
+
+export function planAppend<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  messages: readonly M[],
+  after: Placed["after"],
+  now: number,
+): Plan<M> | undefined {
+  const entries = appended(view, messages, now);
+  if (entries === view.entries) return undefined;
+  for (const { message } of entries.slice(view.entries.length)) assertNotMade("append", head, message.id);
+  checkAfter("append", head, after);
+  return { entries, isActive: true };
+}
+
+/** @throws StoreError `CONFLICT` for the id of an answer that is being made. */
+function assertNotMade(method: string, { run }: Head, id: string): void {
+  if (run?.messageId === id)
+    throw new StoreError("CONFLICT", `${method}: a run is making the message with this id; use a new id`);
+}
+
+export async function planUpsert<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  message: M,
+  status: MessageStatus,
+  now: number,
+): Promise<Plan<M>> {
+  const index = await view.findIndex((entry) => entry.message.id === message.id);
+  const before = view.entries[index];
+  if (!before) {
+    assertNotMade("upsert", head, message.id);
+    return { entries: [...view.entries, newEntry(message, now, { status })], isActive: true };
+  }
+  const entry = newEntry(message, now, { status, createdAt: before.createdAt });
+  return { entries: view.entries.with(index, entry), isActive: true };
+}
+
+export async function planEdit<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  messageId: string,
+  message: M,
+  now: number,
+): Promise<Plan<M>> {
+  await indexOf("edit", view, messageId);
+  if (message.id !== messageId) {
+    assertNotMade("edit", head, message.id);
+    // Earlier messages may not be loaded yet.
+    const taken = await view.findIndex((entry) => entry.message.id === message.id);
+    if (taken >= 0 && taken < (await indexOf("edit", view, messageId)))
+      throw new StoreError("CONFLICT", "edit: an earlier message has the id of the new one; use a new id");
+  }
+  const index = await indexOf("edit", view, messageId);
+  const kept = view.entries.slice(0, index);
+  const createdAt = message.id === messageId ? view.entries[index]?.createdAt : undefined;
+  return {
+    entries: [...kept, newEntry(message, now, createdAt === undefined ? {} : { createdAt })],
+    isActive: true,
+  };
+}
+
+export async function planTruncate<M extends Identified>(
+  view: ChatView<M>,
+  cut: Cut,
+): Promise<Plan<M> | undefined> {
+  if ("behind" in cut && cut.behind === null) {
+    while (!view.isWhole) await view.loadOlder();
+    return keepTo(view, 0);
+  }
+  if ("from" in cut) return keepTo(view, await indexOf("truncate", view, cut.from));
+  return keepTo(view, (await indexOf("truncate", view, String(cut.behind))) + 1);
+}
+
+/** Drops an answer: from an assistant message on, or after a user message. */
+export async function planDropAnswer<M extends Identified>(
+  view: ChatView<M>,
+  messageId: string | undefined,
+): Promise<Plan<M> | undefined> {
+  const index =
+    messageId === undefined
+      ? await view.findIndex(({ message }) => message.role === "user")
+      : await indexOf("dropAnswer", view, messageId);
+  const role = view.entries[index]?.message.role;
+  if (role === undefined) throw new StoreError("NOT_FOUND", "dropAnswer: the chat has no user message");
+  return keepTo(view, role === "user" || role === "system" ? index + 1 : index);
+}
+
+/** Keeps the entries before `end`; undefined if these are all entries. */
+function keepTo<M>({ entries }: ChatView<M>, end: number): Plan<M> | undefined {
+  return end >= entries.length ? undefined : { entries: entries.slice(0, end) };
+}
+
+/** @throws StoreError `NOT_FOUND`. */
+async function indexOf<M extends Identified>(method: string, view: ChatView<M>, id: string): Promise<number> {
+  const index = await view.findIndex((entry) => entry.message.id === id);
+  if (index < 0) throw new StoreError("NOT_FOUND", `${method}: the chat has no message with this id`);
+  return index;
+}

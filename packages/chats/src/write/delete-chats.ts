@@ -1,0 +1,33 @@
+import type { RemoveOptions } from "@scrollback/collections";
+import type { Identified } from "../chat.ts";
+import { type ListedChat, memberOf } from "../list/listed-chat.ts";
+import type { RunContext } from "../run/run-context.ts";
+import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
+import { LONGEST_PAUSE, MAX_ATTEMPTS } from "./attempts.ts";
+
+/** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
+export async function deleteChat<M extends Identified>(
+  { stores, lists, runs, followers }: RunContext<M>,
+  location: ChatLocation,
+  options: Pick<RemoveOptions<ListedChat>, "signal" | "isMeant">,
+): Promise<void> {
+  const { threadId } = location;
+  const retries = { attempts: MAX_ATTEMPTS + 1, longestPause: LONGEST_PAUSE };
+  const removed = await lists.remove(memberOf<M>(stores, location), { ...options, ...retries });
+  if (removed) runs.abort(threadId, removed.head.run?.id, "deleted");
+  followers.notify(threadId);
+}
+
+/** Deletes all chats of an owner that exist now. */
+export async function deleteAllChats<M extends Identified>(
+  context: RunContext<M>,
+  owner: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { ownerName } = locationOf(owner, owner);
+  await context.lists.removeAll(
+    basesOf(ownerName),
+    async ({ key }) => await deleteChat(context, locationOf(owner, key), { signal }),
+    signal,
+  );
+}
