@@ -146,9 +146,10 @@ BEGIN
     INSERT INTO "scrollback".messages (tenant, life, sequence, created_at, role, record)
     SELECT v_tenant, v_life, v_kept + place - 1,
       coalesce(to_timestamp(time::float8 / 1000), v_updated),
-      CASE substr(p_kinds, place::int, 1) WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
+      CASE kind WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
       record
-    FROM unnest(string_to_array(p_records, chr(30)), string_to_array(p_times, ',')) WITH ORDINALITY AS appended (record, time, place);
+    FROM unnest(string_to_array(p_records, chr(30)), string_to_array(p_kinds, NULL), string_to_array(p_times, ','))
+      WITH ORDINALITY AS appended (record, kind, time, place);
   END IF;
 
   -- The newest compaction item: an appended one, or the known one, or an older one if that was dropped.
@@ -232,7 +233,7 @@ BEGIN
     WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
   END IF;
   IF v_last.watched_until > v_now THEN
-    PERFORM pg_notify('scrollback', "scrollback".hint_v1(v_last.life));
+    PERFORM "scrollback".notify_v1(v_last.life);
   END IF;
   RETURN 'committed ' || v_life || '.' || v_number || '-' || v_tag;
 END

@@ -75,7 +75,7 @@ BEGIN
     DELETE FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id;
     INSERT INTO "scrollback".deletions VALUES (v_tenant, v_thread, v_operation, t.life, v_now);
     IF t.watched_until > v_now THEN
-      PERFORM pg_notify('scrollback', "scrollback".hint_v1(t.life));
+      PERFORM "scrollback".notify_v1(t.life);
     END IF;
   ELSE
     INSERT INTO "scrollback".deletions VALUES (v_tenant, v_thread, v_operation, NULL, v_now);

@@ -2,7 +2,8 @@
 
 -- The value of a record; NULL for one that jsonb cannot hold (with U+0000, a lone surrogate), or that is no JSON: encrypted,
 -- compressed, or damaged.
-CREATE FUNCTION "scrollback".value_of(p_record text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- Not parallel: before version 18 a server cannot catch an error within a parallel plan.
+CREATE FUNCTION "scrollback".value_of(p_record text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
 BEGIN
   RETURN substr(p_record, 16)::jsonb;
 EXCEPTION WHEN OTHERS THEN

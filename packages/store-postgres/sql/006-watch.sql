@@ -6,6 +6,16 @@ CREATE FUNCTION "scrollback".hint_v1(p_life text) RETURNS text LANGUAGE sql IMMU
   SELECT left(encode(sha256(convert_to(p_life, 'UTF8')), 'hex'), 32)
 $$;
 
+-- Sends a notification, unless the server's queue of them is half full: a full one would make the commit fail. It fills while a connection of
+-- any role that listens is idle in a transaction. Who watches reads from time to time without a hint, too.
+CREATE FUNCTION "scrollback".notify_v1(p_life text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_notification_queue_usage() < 0.5 THEN
+    PERFORM pg_notify('scrollback', "scrollback".hint_v1(p_life));
+  END IF;
+END
+$$;
+
 -- Has each change of the threads send a notification, for a minute. A thread that another transaction has locked is left out, as it would
 -- make the others wait; with p_waits, for one thread, it is waited for, for at most a second.
 --

@@ -85,15 +85,15 @@ const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] 
 /** An identifier has at most 63 bytes. */
 const MAX_NAME_BYTES = 63;
 
-/** The bodies of the functions stand between `$$`. */
+/** The bodies of the functions stand between `$$`, and comments of the SQL name the schema: a line break would end them. */
 const isName: Check = (value) =>
   typeof value === "string" &&
   value !== "" &&
   value.isWellFormed() &&
-  !/\0|\$\$/.test(value) &&
+  !/\p{Cc}|[\u2028\u2029]|\$\$|^pg_/u.test(value) &&
   Buffer.byteLength(value) <= MAX_NAME_BYTES
     ? undefined
-    : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without "$$" and without quotes around it`;
+    : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without "$$", control characters and quotes around it, and must not begin with "pg_"`;
 
 const isClient: Check = (value) => {
   const problem = hasMethods("query")(value);

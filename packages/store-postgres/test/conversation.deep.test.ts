@@ -146,3 +146,11 @@ test("the view shows of a chat's message what people see", async () => {
     ["user", "own", null],
   ]);
 });
+
+test("no parallel plan has the function that catches errors, which servers before version 18 refuse", async () => {
+  const { rows } = await used.pool.query(
+    "SELECT proparallel FROM pg_proc WHERE proname = 'value_of' AND pronamespace = $1::regnamespace",
+    [used.quoted],
+  );
+  expect(rows).toEqual([{ proparallel: "u" }]);
+});

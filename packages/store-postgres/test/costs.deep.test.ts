@@ -66,6 +66,18 @@ describe("a commit", () => {
     expect(sent).toEqual([]);
   });
 
+  test("takes a time that grows with its number of messages, and not with the square of it", async () => {
+    const { stores } = coldStores();
+    const timeOf = async (count: number) => {
+      const messages = Array.from({ length: count }, (_, number) => user(`${number}`));
+      const start = performance.now();
+      await stores.open().addMessages(messages);
+      return performance.now() - start;
+    };
+    const few = Math.min(await timeOf(2_000), await timeOf(2_000), await timeOf(2_000));
+    expect(await timeOf(40_000)).toBeLessThan(60 * few);
+  });
+
   test("is one call with its number of requests, also for a retry of it and for a conflict", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();

@@ -38,6 +38,7 @@ describe("the classification of a SQLSTATE", () => {
     ["42883", "setup()"],
     ["42P01", "setup()"],
     ["53100", "disk"],
+    ["23514", "128 bytes"],
   ])("%s: permanent, and the message says what to change", (code, text) => {
     expect(classify(reply(code))).toMatchObject({
       code: "UNAVAILABLE",
@@ -57,6 +58,10 @@ describe("the classification of a SQLSTATE", () => {
     ["23505", "CORRUPT"],
   ])("%s: %s", (code, expected) => {
     expect(classify(reply(code))).toMatchObject({ code: expected });
+  });
+
+  test("a lock that another transaction holds is named", () => {
+    expect(classify(reply("55P03"))?.message).toContain("another transaction holds the thread");
   });
 
   test("is undefined for unknown errors", () => {

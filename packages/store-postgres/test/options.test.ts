@@ -60,6 +60,13 @@ describe("what the options name", () => {
     expect(parseOptions({ client, schema }).used).toEqual({ client, schema, owned: false });
   });
 
+  test.each(["a\nDROP TABLE b; --", "a\rb", "a\u2028b", "a\0b", "a$$b", "pg_own", "", "é".repeat(32)])(
+    "is no schema whose name would be SQL in a comment, or that the server refuses: %j",
+    (schema) => {
+      expect(() => parseOptions({ url, schema })).toThrow(/createPostgresStores: schema must be a name/);
+    },
+  );
+
   test("the factory's own pool connects within 4 seconds", () => {
     expect(parseOptions({ url }).used.client).toMatchObject({ options: { connectionTimeoutMillis: 4_000 } });
   });
