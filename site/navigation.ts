@@ -26,7 +26,6 @@ export const navigation: readonly Group[] = [
       ["Manage threads", "how-to/manage-threads"],
       ["Retain and erase", "how-to/retention-and-erasure"],
       ["Encrypt and rotate keys", "how-to/encryption"],
-      ["Compress", "how-to/compression"],
       ["Observe", "how-to/observability"],
       ["A chat fails at every turn", "how-to/repair-a-chat"],
       ["Test your app", "how-to/test-your-app"],

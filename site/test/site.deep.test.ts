@@ -177,12 +177,12 @@ describe("keyboard navigation", () => {
     const { page } = visited;
     await page.locator(".VPLocalNav .menu").focus();
     await page.keyboard.press("Enter");
-    const link = page.locator(".VPSidebar.open a", { hasText: "Compress" });
+    const link = page.locator(".VPSidebar.open a", { hasText: "Bundle" });
     await link.waitFor();
     await link.focus();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/how-to\/compression/);
-    await page.locator("h1", { hasText: "Compress" }).waitFor();
+    await page.waitForURL(/how-to\/bundlers/);
+    await page.locator("h1", { hasText: "Bundle" }).waitFor();
   });
 
   test("the theme can be switched, and is kept", async () => {
