@@ -1,5 +1,5 @@
 /**
- * `node scripts/pages.ts` writes the generated parts of the pages: the suite's test titles to PROTOCOL.md, each below its
+ * `npm run pages` writes the generated parts of the pages: the suite's test titles to PROTOCOL.md, each below its
  * clause; the matrix to docs/reference/matrix.md; frameworks by backends to docs/reference/frameworks.md; the matrix of other
  * servers, clients and versions of Node.js to docs/reference/compatibility.md; the results of the fault tests to
  * docs/explanation/faults.md; the fields of a head to docs/explanation/record-log.md. With `--check` it writes nothing, and
@@ -73,7 +73,7 @@ for (const [page, generate] of Object.entries(pages)) {
   const after = generate(before);
   if (after === before) continue;
   if (process.argv.includes("--check")) {
-    console.error(`${page} is out of date; run: node scripts/pages.ts`);
+    console.error(`${page} is out of date; run: npm run pages`);
     process.exitCode = 1;
   } else writeFileSync(join(root, page), after);
 }
