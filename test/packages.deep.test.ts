@@ -146,15 +146,16 @@ test.each([
   ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
   ["mariadb", ["mysql2@3", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |close ends", 10],
 ] as const)(
-  "the example %s of the suite's tarball passes the suite, copied into an empty folder",
+  "the example %s of the record log's tarball passes the suite, copied into an empty folder",
   async (name, dependencies, titles, least) => {
     const folder = await consumer([
       tarball("@scrollback/store-core"),
+      tarball("@scrollback/record-log"),
       tarball("@scrollback/conformance"),
       "vitest@5",
       ...dependencies,
     ]);
-    const example = join(folder, "node_modules/@scrollback/conformance/dist/example", name);
+    const example = join(folder, "node_modules/@scrollback/record-log/dist/example", name);
     await cp(example, folder, { recursive: true });
     const file = join(folder, "results.json");
     await run(
@@ -223,21 +224,21 @@ test("openStores names the command that installs a missing adapter, and no part 
 });
 
 test.each([
-  ["redis", "@scrollback/store-redis", "ioredis@6", (url: string) => url],
-  ["mongodb", "@scrollback/store-mongo", "mongodb@7", (url: string) => url],
-  ["postgres", "@scrollback/store-postgres", "pg@8", (url: string) => url],
+  ["redis", ["@scrollback/store-redis"], "ioredis@6", (url: string) => url],
+  ["mongodb", ["@scrollback/record-log", "@scrollback/store-mongo"], "mongodb@7", (url: string) => url],
+  ["postgres", ["@scrollback/store-postgres"], "pg@8", (url: string) => url],
   [
     "dynamodb",
-    "@scrollback/store-dynamo",
+    ["@scrollback/record-log", "@scrollback/store-dynamo"],
     "@aws-sdk/client-dynamodb@3",
     (url: string) => `dynamodb://chats?region=eu-central-1&endpoint=${url}`,
   ],
 ] as const)(
   "the tarball for %s works in an empty folder with only its client",
-  async (name, adapter, client, urlOf) => {
+  async (name, packages, client, urlOf) => {
     const server = await sharedServer(name);
     const output = await consume(
-      [tarball("@scrollback/store-core"), tarball(adapter), client],
+      [tarball("@scrollback/store-core"), ...packages.map(tarball), client],
       tenLines(`"${urlOf(server.url)}"`),
       // DynamoDB's client signs its requests with these, also for a local server.
       { AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" },
