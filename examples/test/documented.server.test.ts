@@ -37,12 +37,6 @@ async function blocksOf(page: string, language: string): Promise<{ code: string;
   );
 }
 
-test("the blocks of the example with files are its file, word for word", async () => {
-  const file = await readFile(join(root, "examples/file-record-log.ts"), "utf8");
-  const codes = (await blocksOf("files.md", "typescript")).map(({ code }) => code);
-  expect(`${codes.join("\n\n")}\n`).toBe(file);
-});
-
 test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of MariaDB's adapter", async (page) => {
   const blocks = await blocksOf(page, "typescript");
   expect(blocks.length).toBeGreaterThan(5);
