@@ -365,7 +365,7 @@ describe("the pages", () => {
       expect(text).toMatch(/\| files +\| 1 to 3 of 40 \|/);
       expect(text).toMatch(/\| Scrollback +\| +40 of 40 \|/);
     }
-    expect(costsPage(results)).toMatch(/\| Chats +\| requests of a list of 30: at most 1 +\| 1, /);
+    expect(report(results)).toMatch(/\| Chats +\| requests of a list of 30: at most 1 +\| 1, /);
   });
 
   test("show the costs of turns of frameworks", () => {
@@ -377,14 +377,14 @@ describe("the pages", () => {
         /\| PostgresSaver +\| PostgreSQL \| 5\.00 \(10\.0\) +\| 2\.50 \| 900 \| +- \| +- \| +20 \| +- \|/,
       );
     }
-    expect(costsPage(results)).toMatch(
+    expect(report(results)).toMatch(
       /\| Frameworks +\| commits and reads of a LangGraph turn: at most 8 +\| 7\.5, /,
     );
   });
 
   test("show what bounds the targets", () => {
     const bounded = { ...figures, calls: callsOf(() => 1.1, 0.5), load: loads(400) };
-    const text = costsPage({ ...results, backends: [bounded] });
+    const text = report({ ...results, backends: [bounded] });
     expect(text).toMatch(/\| MongoDB 8 \| +0\.40 \| +0\.50 \| +1\.00 \|/);
     expect(text).toMatch(/\| MongoDB 8 \| newest 20 at 100,000 \| LangChain\.js \| +2\.00 \|/);
     expect(text).toContain("keep 0.12 to 0.15 cores busy");

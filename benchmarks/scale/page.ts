@@ -13,7 +13,6 @@ import { FIRST_SAMPLE, growthOf } from "./paging.ts";
 import { mebibytes, slopeText } from "./picture.ts";
 import { NEWEST, SAMPLED } from "./run.ts";
 
-const MEBIBYTE = 1024 ** 2;
 const number = (value: number) => value.toLocaleString("en");
 
 /** The page, generated from the figures. */
@@ -22,8 +21,7 @@ export function page(all: readonly Figures[]): string {
   const copied = all.filter(({ areCopies }) => areCopies).map(({ title }) => title);
   return `# Scale
 
-The costs of ${largest} messages in one thread, and of ${largest} threads. \`npm run scale\` measures them and writes this page. The tests do not
-include it; they run it with a hundredth of the sizes.
+The costs of ${largest} messages in one thread, and of ${largest} threads. \`npm run scale\` measures them and writes this page.
 
 ## Results
 
@@ -37,25 +35,19 @@ ${summary(all)}
 - **append**: one message at the end of a thread without \`maxMessages\`. **append, trimming**: the same with \`maxMessages\` at the
   thread's length, so that each append trims. **newest ${NEWEST}**: \`listMessages({ limit: ${NEWEST} })\`. **opening**: the same by a new
   driver, including connecting (for SQLite, opening the file) and the reads of a first call.
-- **By length**: one thread of each length, all in one database. A thread of 10 returns only 10 messages, so its reads are the cheapest,
-  and a second slope excludes it. A thread whose length has doubled by appends is replaced by a new one.
-- **By count**: a separate file, database number, collection or table for each count, with that many threads of ${TURN} messages in one
-  commit. ${SAMPLED} of them are measured, evenly spread.
-- **Paging**: a separate process reads the longest thread from its end to its beginning by the cursor \`older\`, and compares every message
-  with the written one. Heap and resident memory are sampled after a garbage collection. Between samples the engine collects garbage by
-  itself, so resident memory includes uncollected garbage.
-- All sizes of an operation are measured interleaved in one run, in random order, so that other work on the machine affects all
-  equally. Operations and tables are measured one after the other, so compare sizes, not operations; ratios are more reliable than milliseconds.
-  The load averages of the sections show how busy the machine was. On a busy machine calls take several times what [costs.md](costs.md) shows,
+- **By length**: one thread of each length. A thread of 10 returns only 10 messages, so a second slope excludes it. **By count**: a
+  separate file, database number, collection or table for each count, with that many threads of ${TURN} messages, of which ${SAMPLED} are measured.
+- **Paging**: a separate process reads the longest thread from its end to its beginning by the cursor \`older\`. Heap and resident memory are sampled after a garbage collection.
+- All sizes of an operation are measured interleaved in one run, operations and tables one after the other. So compare sizes, not operations; ratios are more reliable than milliseconds.
+  On a busy machine (see the load averages) calls take several times what [costs.md](costs.md) shows,
   most of all appends on SQLite, which wait for a flush of the disk: about ten times.
   Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
-- Threads are filled by commits of 100 messages, the last 60 messages by single commits, as in a conversation. So 100,000 messages are
-  1,060 commits here. For a trimming record log (MongoDB, DynamoDB, PostgreSQL) the number of commits matters, not that of messages.${
+- Threads are filled by commits of 100 messages, the last 60 messages by single commits. So 100,000 messages are
+  1,060 commits here. For a trimming record log the number of commits matters, not that of messages.${
     copied.length === 0
       ? ""
       : ` For the counts, ${new Intl.ListFormat("en").format(copied)} were
-  filled with copies of one thread's row under the other keys, many per request, as single commits would take too long. The copies are
-  stored as by commits, and the measured ones were read and compared.`
+  filled with copies of one thread's row under the other keys; the measured ones were read and compared.`
   }
 
 ${all.map(section).join("\n\n")}
@@ -109,7 +101,7 @@ ${costTable(
 
 ${costTable("threads", byCount)}
 
-${memoryText(paging)}`;
+${pagingText(paging)}`;
 }
 
 /** @param fullFrom The smallest size at which a read returns as many messages as requested. */
@@ -133,7 +125,7 @@ function costTable(of: string, costs: Costs, fullFrom?: number): string {
       }),
     ),
   ];
-  return `${table(columns, rows)}\n\n${callCounts(costs)}`;
+  return table(columns, rows);
 }
 
 function pointsOf(costs: Costs, name: OperationName): readonly Point[] {
@@ -159,37 +151,6 @@ function overSmallest(points: readonly Point[]): string {
   return first && last ? `×${inDigits(last.medianMs / first.medianMs, 2)}` : "-";
 }
 
-function callCounts(costs: Costs): string {
-  const counts = costs.map(({ operation, points }) => {
-    const calls = points.map((point) => point.calls);
-    const [least, most] = [Math.min(...calls), Math.max(...calls)];
-    return `${operation}: ${least === most ? number(least) : `${number(least)} to ${number(most)}`}`;
-  });
-  return `Measured calls for each size: ${counts.join("; ")}.`;
-}
-
-function memoryText(paging: Figures["paging"]): string {
-  const { messages, pageSize, pages, samples, firstTenthMs, lastTenthMs } = paging;
-  const growth = growthOf(paging);
-  const shown = [samples[0], samples[samples.length >> 1], samples.at(-1)].filter((one) => one !== undefined);
-  const rows = shown.map(({ page, heapBytes, rssBytes }) => ({
-    label: number(page),
-    heap: (heapBytes / MEBIBYTE).toFixed(1),
-    resident: (rssBytes / MEBIBYTE).toFixed(1),
-  }));
-  rows.push({
-    label: "growth",
-    heap: mebibytes(growth.heapBytes),
-    resident: mebibytes(growth.rssBytes),
-  });
-  const columns: Column<(typeof rows)[number]>[] = [
-    { title: "page", align: "right", text: ({ label }) => label },
-    { title: "heap, MiB", align: "right", text: ({ heap }) => heap },
-    { title: "resident, MiB", align: "right", text: ({ resident }) => resident },
-  ];
-  return `Memory while paging through ${number(messages)} messages, ${number(pages)} pages of ${pageSize}:
-
-${table(columns, rows)}
-
-A page took ${inDigits(firstTenthMs, 3)} ms in the newest tenth of the thread, ${inDigits(lastTenthMs, 3)} ms in the oldest (medians).`;
+function pagingText({ messages, pageSize, pages, firstTenthMs, lastTenthMs }: Figures["paging"]): string {
+  return `Paging through ${number(messages)} messages, ${number(pages)} pages of ${pageSize}: a page took ${inDigits(firstTenthMs, 3)} ms in the newest tenth of the thread, ${inDigits(lastTenthMs, 3)} ms in the oldest (medians).`;
 }

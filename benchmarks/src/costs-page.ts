@@ -1,9 +1,7 @@
 import { type ContestantName, peerNames } from "./backend.ts";
-import type { Figures, LoadRow, Results, TracingMode } from "./figures.ts";
-import { limitsText } from "./limits.ts";
+import type { Figures, LoadRow, Results } from "./figures.ts";
 import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
-import { targetTable } from "./report.ts";
 import { lengthsText, peerText, quietText, serverColumn, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 import { singleWriterRow } from "./targets.ts";
@@ -24,8 +22,8 @@ export function costsPage(results: Results): string {
   const { backends } = results;
   return `# What a commit costs
 
-This page compares the cost of a commit and a read with the raw client of each backend, and explains the differences. \`npm run bench\` measures
-the figures and writes this page. [benchmarks/results.md](../../benchmarks/results.md) has every figure,
+The cost of a commit and a read compared with the raw client of each backend. \`npm run bench\` writes this page.
+[benchmarks/results.md](../../benchmarks/results.md) has every figure,
 [benchmarks/README.md](../../benchmarks/README.md) the method, and [scale.md](scale.md) the costs of 100,000 threads.
 
 ${quietText(results)}
@@ -49,24 +47,19 @@ ${picture("commits")}
 
 ## What a commit does
 
-**In the client, on every backend.** The store checks the arguments, checks that each message is plain JSON, encodes it, and
-creates an operation id. It computes a digest of the change only if the caller passed the operation id: no other change can have an
-id that the store created. The first attempt runs outside the retry code. Without a subscriber, observation reads
-one property.
+**In the client**, the store checks the arguments, checks that each message is plain JSON, encodes it, and
+creates an operation id. A digest of the change is computed only if the caller passed the operation id.
 
-**Redis.** One \`EVALSHA\` in one round trip, for any batch size. The script reads the thread's footer and looks up the operation
-(\`LINDEX\`, \`HMGET\`), trims (\`LTRIM\`), appends messages and footer (\`RPUSH\`), and sets the revision and the operation's mark (\`HSET\`). Raw is
+**Redis.** One \`EVALSHA\` in one round trip, for any batch size. Raw is
 \`RPUSH\` and \`LTRIM\` in a pipeline. The difference is the script call, three more commands, and Lua's hash of every byte of each argument.
-See [store-redis.md](store-redis.md#costs).
 
-**MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
-thread after the row, so nothing else is written. A trimmed thread sends one more request at every 32nd commit, which blanks and
-frees old rows (on DynamoDB one for each 25 rows); a thread that keeps more than about 300 commits also reads 128 to 512 heads, once for as many trimmed commits. So a few commits in a hundred take several
+**MongoDB, DynamoDB.** One conditional insert of a row with the messages and a head of about 280 bytes. A trimmed thread sends one more request at
+every 32nd commit (on DynamoDB one for each 25 rows), and now and then reads heads. So a few commits in a hundred take several
 times as long: they show in the 95th and 99th percentiles, not in the median. Raw inserts a row of the same size. See [record-log.md](../explanation/record-log.md#costs).
 
-**SQLite.** One transaction looks up the thread's row, inserts messages, deletes old ones and records the commit. It looks up an operation only
-if the caller passed its id, or after a failed attempt. With \`FULL\` the flush to disk takes most of the time. \`NORMAL\` does not flush, so
-the statements take the time. \`secure_delete\` is on, so trimmed text is overwritten. See [store-sqlite.md](store-sqlite.md#costs).
+**PostgreSQL.** One call of a function, in one round trip. Raw is one prepared statement that updates the thread's row and inserts the messages.
+
+**SQLite.** One transaction. With \`FULL\` the flush to disk takes most of the time. \`NORMAL\` does not flush. \`secure_delete\` is on, so trimmed text is overwritten.
 
 ## Processor time
 
@@ -86,19 +79,15 @@ ${loadTable(backends)}
 
 ${picture("throughput")}
 
-On Redis and SQLite, the server or the file orders the writers of a thread. MongoDB, DynamoDB and PostgreSQL are record logs: there 8 factories, in
-one process or in 8, make fewer commits on one thread than one factory alone, so route a busy thread to one factory. On a record log, concurrent appends of one factory share
-rows: those that wait while an insert is under way are made with the next one (see
-[record-log.md](../explanation/record-log.md#commits-that-share-a-row)). Factories compete for the next number: the first
-insert wins. Other factories read the winning row and retry. Losers pause, and so does a factory that wins many times in succession, which limits
-the wait of the others (see [record-log.md](../explanation/record-log.md#writers-that-compete)). So factories on one thread make fewer commits per second than on many threads, and some commits
-wait long. The raw client assigns a separate number to each writer, so its writers do not compete.
+On Redis, PostgreSQL and SQLite the server or the file orders the writers of a thread. On MongoDB and DynamoDB, which are record logs, 8 factories make fewer commits on one thread than one factory alone
+([why](../explanation/record-log.md#writers-that-compete)), and some wait long: route a busy thread to one factory, whose concurrent appends
+[share rows](../explanation/record-log.md#commits-that-share-a-row). The raw client assigns a separate number to each writer, so its writers do not compete.
 
 ## Long threads
 
 ${picture("length")}
 
-The thread has \`maxMessages\` messages, so each append trims. On MongoDB, DynamoDB and PostgreSQL each message was committed separately: a
+The thread has \`maxMessages\` messages, so each append trims. On MongoDB and DynamoDB each message was committed separately: a
 thread of 100,000 messages has 100,000 commits.
 
 ${growthTable(backends)}
@@ -110,13 +99,6 @@ thread: 1 read and 2 inserts for a new thread, up to 2 reads and 1 insert for an
 
 ${coldTable(backends)}
 
-## Tracing
-
-A commit of one message with OpenTelemetry disabled (\`OTEL_SDK_DISABLED=true\`), with its API but without an SDK, and with an SDK that
-batches spans and drops them. Each runs in a separate process; the processes commit alternately.
-
-${tracingTable(backends)}
-
 ## Other libraries
 
 Times of calls of other libraries as a multiple of Scrollback's: below 1 they are faster. They have fewer guarantees: LangChain.js has no
@@ -127,11 +109,7 @@ ${peerTable(backends)}
 
 ## Targets
 
-The project's targets, the worst figure of the run for each, and whether it is met. Targets for medians apply to all thread lengths.
-
-${targetTable(results)}
-
-${limitsText(backends)}
+[benchmarks/results.md](../../benchmarks/results.md#targets) has the project's targets, the worst figure of the run for each, and what bounds them.
 `;
 }
 
@@ -232,19 +210,6 @@ function coldTable(backends: readonly Figures[]): string {
       }),
     ),
   );
-  return table<Figures>([serverColumn, ...columns], backends);
-}
-
-function tracingTable(backends: readonly Figures[]): string {
-  const modes: readonly [TracingMode, string][] = [
-    ["off", "off"],
-    ["api", "API alone"],
-    ["sdk", "SDK"],
-  ];
-  const columns = modes.flatMap(([mode, title]): Column<Figures>[] => [
-    { title: `${title}, ms`, align: "right", text: ({ tracing }) => timingText(tracing[mode]) },
-    { title: "client µs", align: "right", text: ({ tracing }) => tracing[mode].clientCpuMicros.toFixed(0) },
-  ]);
   return table<Figures>([serverColumn, ...columns], backends);
 }
 

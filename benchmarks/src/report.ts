@@ -2,6 +2,7 @@ import { type ContestantName, contestantNames } from "./backend.ts";
 import { chatSection } from "./chats/page.ts";
 import type { CallRow, CodecRow, ColdRow, Figures, LoadRow, Results, TracingMode } from "./figures.ts";
 import { frameworkSection } from "./frameworks/page.ts";
+import { limitsText } from "./limits.ts";
 import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { ROOM } from "./operations.ts";
@@ -22,7 +23,7 @@ export function report(results: Results): string {
     chatSection(chats),
     frameworkSection(frameworks),
   ];
-  return `${[introduction(), ...sections, targetSection(results)].join("\n\n")}\n`;
+  return `${[introduction(), ...sections, targetSection(results), limitsText(backends)].join("\n\n")}\n`;
 }
 
 function introduction(): string {
@@ -233,7 +234,7 @@ export function targetSection(results: Judged): string {
   return `## Targets\n\n${targetTable(results)}`;
 }
 
-export function targetTable({ backends, chats, frameworks }: Judged): string {
+function targetTable({ backends, chats, frameworks }: Judged): string {
   const verdicts = [
     ...backends.flatMap((figures) => judge(figures).map((verdict) => ({ name: figures.title, ...verdict }))),
     ...(chats ? judgeChats(chats) : []).map((verdict) => ({ name: "Chats", ...verdict })),
