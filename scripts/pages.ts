@@ -1,6 +1,6 @@
 /**
  * `npm run pages` writes the generated parts of the pages: the suite's test titles to PROTOCOL.md, each below its
- * clause; the matrix to docs/reference/matrix.md; frameworks by backends to docs/reference/frameworks.md; the matrix of other
+ * clause; the matrix to docs/reference/matrix.md; frameworks by backends to docs/reference/frameworks.md; what passed on other
  * servers, clients and versions of Node.js to docs/reference/compatibility.md; the results of the fault tests to
  * docs/explanation/faults.md; the fields of a head to docs/explanation/record-log.md. With `--check` it writes nothing, and
  * fails if a page is out of date.
@@ -47,6 +47,59 @@ function insert(page: string, name: string, text: string): string {
   return page.replace(marked, () => `<!-- ${name} -->\n\n${text}\n\n<!-- end of ${name} -->`);
 }
 
+/** The rows of a table in a file, each with its cells. */
+function rowsOf(file: string): string[][] {
+  const [titles = [], , ...rows] = textOf(file)
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  return [titles, ...rows];
+}
+
+/** A matrix as a list: for each server the number of tests that passed, and the clauses that failed. */
+function sumsOf(file: string): string {
+  const [titles = [], ...clauses] = rowsOf(file);
+  const lines = titles.slice(1).map((title, index) => {
+    const cells = clauses.map((row) => [row[0] ?? "", row[index + 1] ?? ""] as const);
+    const passed = cells.reduce((sum, [, cell]) => sum + Number(/^✓ (\d+)/.exec(cell)?.[1] ?? 0), 0);
+    const failed = cells
+      .filter(([, cell]) => cell.startsWith("✗"))
+      .map(([clause, cell]) => `${clause}: ${cell}`);
+    return `- ${title}: ${[`${passed} passed`, ...failed].join("; ")}`;
+  });
+  return lines.join("\n");
+}
+
+/** The table of faults in short: for each fault the backends that passed or failed it, and the longest times. */
+function faultsOf(file: string): string {
+  const [titles = [], ...faults] = rowsOf(file);
+  const names = titles.map((title) => title.replace(/ \(.*$/, ""));
+  const lines = faults.map(([fault, ...cells]) => {
+    const passed = names.slice(1).filter((_, index) => cells[index]?.startsWith("✓"));
+    const failed = names.slice(1).flatMap((name, index) => {
+      const cell = cells[index] ?? "";
+      return cell.startsWith("✗") ? [`**${name}: ${cell}**`] : [];
+    });
+    const longest = (pattern: RegExp) => {
+      const times = cells.flatMap((cell) => pattern.exec(cell)?.[1] ?? []).map(Number);
+      return times.length === 0 ? "" : `${Math.max(...times).toFixed(1)} s`;
+    };
+    const columns = [
+      fault,
+      [...passed, ...failed].join(", "),
+      longest(/longest call ([\d.]+) s/),
+      longest(/back in ([\d.]+) s/),
+    ];
+    return `| ${columns.join(" | ")} |`;
+  });
+  return ["| Fault | Passed on | Longest call | Back in |", "| --- | --- | --- | --- |", ...lines].join("\n");
+}
+
 /** Inserts the text of a file in the same way. */
 const include = (page: string, name: string, file: string) => insert(page, name, textOf(file).trim());
 
@@ -59,11 +112,12 @@ const pages: Record<string, (text: string) => string> = {
   "docs/reference/matrix.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
   "docs/reference/frameworks.md": (text) =>
     insert(text, "frameworks", frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))),
-  "docs/explanation/faults.md": (text) => include(text, "faults", "docs/generated/faults-measured.md"),
+  "docs/explanation/faults.md": (text) =>
+    insert(text, "faults", faultsOf("docs/generated/faults-measured.md")),
   "docs/explanation/record-log.md": (text) => insert(text, "head", headFields()),
   "docs/reference/compatibility.md": (text) =>
     ["servers", "node-22.13", "node-22"].reduce(
-      (page, name) => include(page, name, `docs/generated/matrix-${name}.md`),
+      (page, name) => insert(page, name, sumsOf(`docs/generated/matrix-${name}.md`)),
       text,
     ),
 };

@@ -7,7 +7,6 @@ export interface Group {
 /** Pages whose tables have more columns than fit beside an outline. */
 export const widePages: ReadonlySet<string> = new Set([
   "reference/comparison",
-  "reference/compatibility",
   "reference/frameworks",
   "reference/matrix",
 ]);
