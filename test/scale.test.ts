@@ -165,7 +165,7 @@ describe("the figures", () => {
     const text = page([figures]);
     expect(text).toContain("![Cost by length and by count of threads, and memory while paging");
     expect(text).toMatch(/\| +100,000( \| +100 \(200\)){3} \|/);
-    expect(text).toMatch(/\| +slope( \| +\+1\.000){3} \|/);
+    expect(text).toMatch(/( \| +\+1\.000){3} \|/);
     expect(text).toMatch(/\| +\+1\.0 MiB \| +−2\.0 MiB \|/);
   });
 

@@ -35,7 +35,7 @@ ${summary(all)}
 - **append**: one message at the end of a thread without \`maxMessages\`. **append, trimming**: the same with \`maxMessages\` at the
   thread's length, so that each append trims. **newest ${NEWEST}**: \`listMessages({ limit: ${NEWEST} })\`. **opening**: the same by a new
   driver, including connecting (for SQLite, opening the file) and the reads of a first call.
-- **By length**: one thread of each length. A thread of 10 returns only 10 messages, so a second slope excludes it. **By count**: a
+- **By length**: one thread of each length. A thread of 10 returns only 10 messages, so the tables also have the smallest that returns 20. **By count**: a
   separate file, database number, collection or table for each count, with that many threads of ${TURN} messages, of which ${SAMPLED} are measured.
 - **Paging**: a separate process reads the longest thread from its end to its beginning by the cursor \`older\`. Heap and resident memory are sampled after a garbage collection.
 - All sizes of an operation are measured interleaved in one run, operations and tables one after the other. So compare sizes, not operations; ratios are more reliable than milliseconds.
@@ -91,7 +91,7 @@ ${versions.map((line) => `- ${line}`).join("\n")}
 
 ![Cost by length and by count of threads, and memory while paging, on ${title}](scale/${name}.svg)
 
-Milliseconds per call: the median, and the 95th percentile in parentheses.
+Milliseconds per call: the median, and the 95th percentile in parentheses. The picture has the sizes between.
 
 ${costTable(
   "messages in the thread",
@@ -104,17 +104,14 @@ ${costTable("threads", byCount)}
 ${pagingText(paging)}`;
 }
 
-/** @param fullFrom The smallest size at which a read returns as many messages as requested. */
+/** The smallest and the largest size, and `fullFrom`, the smallest at which a read returns as many messages as requested. */
 function costTable(of: string, costs: Costs, fullFrom?: number): string {
-  const rows: Row[] = sizesOf(costs).map((size) => ({
+  const sizes = sizesOf(costs);
+  const shown = sizes.filter((size, index) => index === 0 || index === sizes.length - 1 || size === fullFrom);
+  const rows: Row[] = shown.map((size) => ({
     label: number(size),
     pick: (points) => sizeText(points, size),
   }));
-  const slopeFrom = (least: number) => (points: readonly Point[]) =>
-    slopeText(fitLine(points.filter(({ size }) => size >= least)).slope);
-  rows.push({ label: "slope", pick: slopeFrom(0) });
-  if (fullFrom !== undefined) rows.push({ label: `slope from ${fullFrom}`, pick: slopeFrom(fullFrom) });
-  rows.push({ label: "largest / smallest", pick: overSmallest });
   const columns: Column<Row>[] = [
     { title: of, align: "right", text: ({ label }) => label },
     ...costs.map(
@@ -144,11 +141,6 @@ interface Row {
 function sizeText(points: readonly Point[], size: number): string {
   const point = points.find((one) => one.size === size);
   return point ? `${inDigits(point.medianMs, 3)} (${inDigits(point.percentile95Ms, 3)})` : "-";
-}
-
-function overSmallest(points: readonly Point[]): string {
-  const [first, last] = [points[0], points.at(-1)];
-  return first && last ? `×${inDigits(last.medianMs / first.medianMs, 2)}` : "-";
 }
 
 function pagingText({ messages, pageSize, pages, firstTenthMs, lastTenthMs }: Figures["paging"]): string {
