@@ -133,7 +133,7 @@ export interface NewChat<M> extends ChatPatch {
 export interface ListChats {
   /** 1 to 1,000. Default 20. */
   readonly limit?: number;
-  /** The `cursor` of the previous page, with the same filters. */
+  /** The `cursor` of a previous page. */
   readonly cursor?: string;
   /** True: only archived chats. False: only the others. Default false. */
   readonly archived?: boolean;
