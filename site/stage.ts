@@ -8,7 +8,6 @@ import { repository, root, staged } from "./places.ts";
 
 /** The pages of the site that are not in `docs`, with their paths in the site. */
 const fromElsewhere: Readonly<Record<string, string>> = {
-  "site/home.md": "index.md",
   "PROTOCOL.md": "reference/protocol.md",
   "CHANGELOG.md": "reference/changelog.md",
   "SECURITY.md": "reference/security.md",
@@ -67,8 +66,7 @@ export function stagePages(): void {
   for (const picture of globSync("docs/**/*.{svg,png,gif}", { cwd: root })) {
     cpSync(join(root, picture), join(staged, picture.slice("docs/".length)));
   }
-  // Only the configuration refers to these pictures, so VitePress expects them in the public files.
-  cpSync(join(root, "docs/images/demo.svg"), join(staged, "public/images/demo.svg"));
+  // Only the configuration refers to this picture, so VitePress expects it in the public files.
   cpSync(join(root, "site/icon.svg"), join(staged, "public/icon.svg"));
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }

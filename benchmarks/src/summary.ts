@@ -1,7 +1,7 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
 import { highestQuietLoad, isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
-import { loadRows, overRaw, singleWriterRow, throughput } from "./targets.ts";
+import { loadRows, overRaw, throughput } from "./targets.ts";
 
 /** The rows of one operation, over all thread lengths. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
@@ -45,13 +45,11 @@ export function summaryTable(backends: readonly Figures[]): string {
 /** A backend's figures for its own page. */
 export function figuresOf(figures: Figures): string {
   const { versions, baseline, machine, load } = figures;
-  const alone = singleWriterRow(load)?.results;
   const rows = ["append 1", "append 20", "newest 20", "all"];
   const medians = (name: string) =>
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
-  const [ours, raw] = [alone?.Scrollback, alone?.raw];
-  return `Measured by \`npm run bench\` on ${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}. Messages of 445 bytes,
-threads of ${lengthsText(figures)} messages, all calls interleaved. Raw is ${baseline}.
+  return `Measured by \`npm run bench\` on ${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}.
+Messages of 445 bytes, threads of ${lengthsText(figures)} messages, all calls interleaved. Raw is ${baseline}.
 
 ${table<string>(
   [
@@ -70,12 +68,7 @@ ${table<string>(
   rows,
 )}
 
-${writersText(load)}A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
-(raw: ${cpuText(raw?.clientCpuMicros)})${
-    ours?.serverCpuMicros === undefined
-      ? ""
-      : ` and ${cpuText(ours.serverCpuMicros)} in the server (raw: ${cpuText(raw?.serverCpuMicros)})`
-  }. [costs.md](costs.md) explains the costs.`;
+${writersText(load)}[costs.md](costs.md) has the processor times and the method.`;
 }
 
 /** Sentences about the measured kinds of 8 writers; empty if there are none. */
@@ -148,10 +141,6 @@ function shareText(rows: readonly LoadRow[]): string {
     throughput(rows).map(({ value }) => value),
     2,
   );
-}
-
-function cpuText(micros: number | undefined): string {
-  return micros === undefined ? "-" : `${micros.toFixed(0)} µs`;
 }
 
 /** The ratios of a library's call times to Scrollback's, minimum and maximum. */
