@@ -44,12 +44,12 @@ export function summaryTable(backends: readonly Figures[]): string {
 
 /** A backend's figures for its own page. */
 export function figuresOf(figures: Figures): string {
-  const { versions, baseline, machine, load } = figures;
+  const { versions, baseline, machine } = figures;
   const rows = ["append 1", "append 20", "newest 20", "all"];
   const medians = (name: string) =>
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
-  return `Measured by \`npm run bench\` on ${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}.
-Messages of 445 bytes, threads of ${lengthsText(figures)} messages, all calls interleaved. Raw is ${baseline}.
+  return `${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}.
+Messages of 445 bytes, threads of ${lengthsText(figures)} messages. Raw is ${baseline}.
 
 ${table<string>(
   [
@@ -68,28 +68,7 @@ ${table<string>(
   rows,
 )}
 
-${writersText(load)}[costs.md](costs.md) has the processor times and the method.`;
-}
-
-/** Sentences about the measured kinds of 8 writers; empty if there are none. */
-function writersText(load: readonly LoadRow[]): string {
-  const many = loadRows(load, 8, "many", "many");
-  const toMany =
-    many.length > 0
-      ? `8 factories commit ${shareText(many)} times as many messages per second as raw to 8 threads.\n`
-      : "";
-  const toOne = (
-    [
-      ["8 writers of one factory", loadRows(load, 8, "one", "one")],
-      ["8 factories", loadRows(load, 8, "one", "many")],
-    ] as const
-  )
-    .filter(([, rows]) => rows.length > 0)
-    .map(
-      ([who, rows]) =>
-        `${who} commit ${shareText(rows)} times as many as raw (the longest commit took ${longestText(rows)})`,
-    );
-  return toOne.length > 0 ? `${toMany}To one thread, ${toOne.join(", and ")}.\n` : toMany;
+[costs.md](costs.md) has the method, several writers and processor times.`;
 }
 
 /** The measured thread lengths. */
@@ -129,11 +108,6 @@ export function rangeText(values: readonly number[], decimals: number): string {
   if (values.length === 0) return "-";
   const [least, most] = [Math.min(...values), Math.max(...values)].map((value) => inDigits(value, decimals));
   return least === most ? `${least}` : `${least} to ${most}`;
-}
-
-function longestText([row]: readonly LoadRow[]): string {
-  const longestMs = row?.results.Scrollback?.longestMs;
-  return longestMs === undefined ? "-" : `${Math.round(longestMs)} ms`;
 }
 
 function shareText(rows: readonly LoadRow[]): string {
