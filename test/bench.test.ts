@@ -393,16 +393,10 @@ describe("the pages", () => {
   test("leave out writers that were not measured", () => {
     const ofOneFactory = (pages: Map<string, string>) =>
       [...pages].filter(([, text]) => /8 (?:writers )?of one/.test(text)).map(([path]) => path);
-    const pages = ["docs/reference/costs.md", "docs/reference/store-mongo.md"];
-    expect(ofOneFactory(pagesOf(root, results))).toEqual(expect.arrayContaining(pages));
+    expect(ofOneFactory(pagesOf(root, results))).toContain("docs/reference/costs.md");
     const load = figures.load.filter(({ clients }) => clients === "many");
     const fewer = pagesOf(root, { ...results, backends: [{ ...figures, load }] });
     expect(ofOneFactory(fewer)).toEqual([]);
-    expect(fewer.get("docs/reference/store-mongo.md")).toContain(
-      "To one thread, 8 factories commit 0.90 times",
-    );
-    const none = pagesOf(root, { ...results, backends: [{ ...figures, load: [] }] });
-    expect(none.get("docs/reference/store-mongo.md")).not.toContain("8 factories");
   });
 
   test("report a busy machine", () => {

@@ -1,4 +1,3 @@
-import { meanMessageBytes } from "../src/messages.ts";
 import { type Column, inDigits, table } from "../src/table.ts";
 import {
   type Costs,
@@ -30,25 +29,28 @@ means 1.6 times the cost at 10,000 times the size. Growth is that of the process
 
 ${summary(all)}
 
-## Measured operations
-
 - **append**: one message at the end of a thread without \`maxMessages\`. **append, trimming**: the same with \`maxMessages\` at the
   thread's length, so that each append trims. **newest ${NEWEST}**: \`listMessages({ limit: ${NEWEST} })\`. **opening**: the same by a new
-  driver, including connecting (for SQLite, opening the file) and the reads of a first call.
-- **By length**: one thread of each length. A thread of 10 returns only 10 messages, so the tables also have the smallest that returns 20. **By count**: a
-  separate file, database number, collection or table for each count, with that many threads of ${TURN} messages, of which ${SAMPLED} are measured.
-- **Paging**: a separate process reads the longest thread from its end to its beginning by the cursor \`older\`. Heap and resident memory are sampled after a garbage collection.
-- All sizes of an operation are measured interleaved in one run, operations and tables one after the other. So compare sizes, not operations; ratios are more reliable than milliseconds.
-  On a busy machine (see the load averages) calls take several times what [costs.md](costs.md) shows,
-  most of all appends on SQLite, which wait for a flush of the disk: about ten times.
-  Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
-- Threads are filled by commits of 100 messages, the last 60 messages by single commits. So 100,000 messages are
-  1,060 commits here. For a trimming record log the number of commits matters, not that of messages.${
+  driver, including connecting (for SQLite, opening the file).
+- **By length**: one thread of each length. A thread of 10 returns only 10 messages, so its reads are the cheapest.
+- **By count**: as many threads of ${TURN} messages; ${SAMPLED} of them are measured.
+- **Growth**: a process reads the longest thread from its end by the cursor \`older\`, and compares every message. Memory is sampled after a
+  garbage collection; resident memory includes what the engine has not returned.
+- All sizes of an operation are measured interleaved, operations one after the other: compare sizes, not operations. On a busy machine
+  calls take several times what [costs.md](costs.md) shows, most of all appends on SQLite.
+- Threads are filled by commits of 100 messages, the last 60 messages by single commits. So 100,000 messages are 1,060 commits. For a
+  record log (MongoDB, DynamoDB) that trims the number of commits matters; [costs.md](costs.md#long-threads) has it at 100,000.${
     copied.length === 0
       ? ""
       : ` For the counts, ${new Intl.ListFormat("en").format(copied)} were
-  filled with copies of one thread's row under the other keys; the measured ones were read and compared.`
+  filled with copies of one thread's rows.`
   }
+
+## Times
+
+Milliseconds per call: the median, and the 95th percentile in parentheses. [figures.jsonl](scale/figures.jsonl) has all sizes.
+
+${timeTable(all)}
 
 ${all.map(section).join("\n\n")}
 `;
@@ -81,48 +83,45 @@ function summary(all: readonly Figures[]): string {
   return table(columns, all);
 }
 
-function section(figures: Figures): string {
-  const { title, name, versions, machine, paging, byLength, byCount } = figures;
+/** The smallest and the largest size of each operation, on each backend. */
+function timeTable(all: readonly Figures[]): string {
+  const rows = all.flatMap(({ title, byLength, byCount }) =>
+    (
+      [
+        ["messages in the thread", byLength],
+        ["threads", byCount],
+      ] as const
+    ).flatMap(([of, costs]) => {
+      const sizes = sizesOf(costs);
+      return [sizes[0], sizes.at(-1)]
+        .filter((size) => size !== undefined)
+        .map((size) => ({ title, label: `${number(size)} ${of}`, costs, size }));
+    }),
+  );
+  type Row = (typeof rows)[number];
+  return table<Row>(
+    [
+      { title: "", align: "left", text: ({ title }) => title },
+      { title: "at", align: "left", text: ({ label }) => label },
+      ...lengthOperations.map(
+        (name): Column<Row> => ({
+          title: name,
+          align: "right",
+          text: ({ costs, size }) => sizeText(pointsOf(costs, name), size),
+        }),
+      ),
+    ],
+    rows,
+  );
+}
+
+function section({ title, name, versions, machine }: Figures): string {
   const load = machine.load.map((value) => value.toFixed(1)).join(" before and ");
   return `## ${title}
 
-${versions.map((line) => `- ${line}`).join("\n")}
-- Node ${machine.node}, ${machine.cores} cores shared with other work (load average ${load} after)
+${versions.join("; ")}. Node ${machine.node}, ${machine.cores} cores shared with other work (load average ${load} after).
 
-![Cost by length and by count of threads, and memory while paging, on ${title}](scale/${name}.svg)
-
-Milliseconds per call: the median, and the 95th percentile in parentheses. The picture has the sizes between.
-
-${costTable(
-  "messages in the thread",
-  byLength,
-  sizesOf(byLength).find((size) => size >= NEWEST),
-)}
-
-${costTable("threads", byCount)}
-
-${pagingText(paging)}`;
-}
-
-/** The smallest and the largest size, and `fullFrom`, the smallest at which a read returns as many messages as requested. */
-function costTable(of: string, costs: Costs, fullFrom?: number): string {
-  const sizes = sizesOf(costs);
-  const shown = sizes.filter((size, index) => index === 0 || index === sizes.length - 1 || size === fullFrom);
-  const rows: Row[] = shown.map((size) => ({
-    label: number(size),
-    pick: (points) => sizeText(points, size),
-  }));
-  const columns: Column<Row>[] = [
-    { title: of, align: "right", text: ({ label }) => label },
-    ...costs.map(
-      ({ operation, points }): Column<Row> => ({
-        title: operation,
-        align: "right",
-        text: ({ pick }) => pick(points),
-      }),
-    ),
-  ];
-  return table(columns, rows);
+![Cost by length and by count of threads, and memory while paging, on ${title}](scale/${name}.svg)`;
 }
 
 function pointsOf(costs: Costs, name: OperationName): readonly Point[] {
@@ -133,16 +132,7 @@ function sizesOf(costs: Costs): number[] {
   return (costs[0]?.points ?? []).map(({ size }) => size);
 }
 
-interface Row {
-  readonly label: string;
-  pick(points: readonly Point[]): string;
-}
-
 function sizeText(points: readonly Point[], size: number): string {
   const point = points.find((one) => one.size === size);
   return point ? `${inDigits(point.medianMs, 3)} (${inDigits(point.percentile95Ms, 3)})` : "-";
-}
-
-function pagingText({ messages, pageSize, pages, firstTenthMs, lastTenthMs }: Figures["paging"]): string {
-  return `Paging through ${number(messages)} messages, ${number(pages)} pages of ${pageSize}: a page took ${inDigits(firstTenthMs, 3)} ms in the newest tenth of the thread, ${inDigits(lastTenthMs, 3)} ms in the oldest (medians).`;
 }

@@ -20,11 +20,12 @@ const picture = (name: keyof typeof pictures) => `![${pictures[name]}](costs/${n
 /** docs/reference/costs.md, generated from the measurements. */
 export function costsPage(results: Results): string {
   const { backends } = results;
-  return `# What a commit costs
+  return `# Costs
 
-The cost of a commit and a read compared with the raw client of each backend. \`npm run bench\` writes this page.
-[benchmarks/results.md](../../benchmarks/results.md) has every figure,
-[benchmarks/README.md](../../benchmarks/README.md) the method, and [scale.md](scale.md) the costs of 100,000 threads.
+How long commits and reads take, compared with the raw client of each backend. [benchmarks/results.md](../../benchmarks/results.md) has
+every figure of the run and the project's targets, [benchmarks/README.md](../../benchmarks/README.md) the method, [scale.md](scale.md) the
+costs of 100,000 threads, and [comparison.md](comparison.md#measured) the times of other libraries. The requests of each call are on the
+page of its backend.
 
 ${quietText(results)}
 
@@ -45,26 +46,16 @@ ${summaryTable(backends)}
 
 ${picture("commits")}
 
-## What a commit does
-
-**In the client**, the store checks the arguments, checks that each message is plain JSON, encodes it, and
-creates an operation id. A digest of the change is computed only if the caller passed the operation id.
-
-**Redis.** One \`EVALSHA\` in one round trip, for any batch size. Raw is
-\`RPUSH\` and \`LTRIM\` in a pipeline. The difference is the script call, three more commands, and Lua's hash of every byte of each argument.
-
-**MongoDB, DynamoDB.** One conditional insert of a row with the messages and a head of about 280 bytes. A trimmed thread sends one more request at
-every 32nd commit (on DynamoDB one for each 25 rows), and now and then reads heads. So a few commits in a hundred take several
-times as long: they show in the 95th and 99th percentiles, not in the median. Raw inserts a row of the same size. See [record-log.md](../explanation/record-log.md#costs).
-
-**PostgreSQL.** One call of a function, in one round trip. Raw is one prepared statement that updates the thread's row and inserts the messages.
-
-**SQLite.** One transaction. With \`FULL\` the flush to disk takes most of the time. \`NORMAL\` does not flush. \`secure_delete\` is on, so trimmed text is overwritten.
+- **Redis** takes longer than raw because a commit is a script call with three more commands, and Lua hashes each byte of its arguments.
+- **MongoDB and DynamoDB** insert a row with a head of about 280 bytes. A few commits in a hundred take several times as long, because a
+  thread that trims sends one more request at every 32nd commit (on DynamoDB one for each 25 rows).
+- **PostgreSQL** calls a function that locks the thread's row, looks up the operation, inserts and trims.
+- **SQLite** with \`FULL\` mostly waits for the disk. With \`NORMAL\` the statements take the time; \`secure_delete\` overwrites trimmed text.
 
 ## Processor time
 
-One connection commits sequentially to threads of at most 1,000 messages. The client is the committing process, the server its whole
-container. The time includes the backend's driver and the event loop.
+Microseconds per commit of one message, on one connection that commits sequentially to threads of at most 1,000 messages. The client is
+the committing process, the server its whole container.
 
 ${cpuTable(backends)}
 
@@ -72,62 +63,47 @@ ${picture("cpu")}
 
 ## Many connections
 
-All writers belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
-each; a commit that is under way at the end is completed and counted. "8 on one" means 8 factories, each with a separate client, that write to one thread.${ofOneFactoryText(backends)}
+Writers of one process append messages one by one without a pause. "8 on one" means 8 factories, each with a separate client, that write to one thread.${ofOneFactoryText(backends)}
 
 ${loadTable(backends)}
 
 ${picture("throughput")}
 
-On Redis, PostgreSQL and SQLite the server or the file orders the writers of a thread. On MongoDB and DynamoDB, which are record logs, 8 factories make fewer commits on one thread than one factory alone
-([why](../explanation/record-log.md#writers-that-compete)), and some wait long: route a busy thread to one factory, whose concurrent appends
-[share rows](../explanation/record-log.md#commits-that-share-a-row). The raw client assigns a separate number to each writer, so its writers do not compete.
+On Redis, PostgreSQL and SQLite the server or the file orders the writers of a thread. On MongoDB and DynamoDB the factories compete for
+the next row, in one process or in several: together they make fewer commits on one thread than one factory alone, and some commits wait
+long. So let one factory write to a busy thread. Concurrent appends of one factory
+[share rows](../explanation/record-log.md#commits-that-share-a-row). The raw client's writers do not compete: each has numbers of its own.
 
 ## Long threads
 
-${picture("length")}
-
-The thread has \`maxMessages\` messages, so each append trims. On MongoDB and DynamoDB each message was committed separately: a
-thread of 100,000 messages has 100,000 commits.
+Milliseconds of an append of one message, the 95th percentile in parentheses. The thread has \`maxMessages\` messages, so each append trims.
+Each message was committed separately: a thread of 100,000 messages has 100,000 commits.
 
 ${growthTable(backends)}
 
+${picture("length")}
+
 ## The first commit
 
-The time to connect and to commit one message, in milliseconds (95th percentile in parentheses). A record log first reads the end of the
-thread: 1 read and 2 inserts for a new thread, up to 2 reads and 1 insert for an existing one. Keep factories open, and use one for all threads.
+Milliseconds to connect and to commit one message, the 95th percentile in parentheses. On MongoDB and DynamoDB a factory first reads the end
+of the thread. Keep factories open, and use one for all threads.
 
 ${coldTable(backends)}
-
-## Other libraries
-
-Times of calls of other libraries as a multiple of Scrollback's: below 1 they are faster. They have fewer guarantees: LangChain.js has no
-batches on Redis, MongoDB and PostgreSQL, reads a whole history for its newest messages, and does not trim. Mastra's memory is measured
-without semantic recall, on threads of up to 1,000 messages.
-
-${peerTable(backends)}
-
-## Targets
-
-[benchmarks/results.md](../../benchmarks/results.md#targets) has the project's targets, the worst figure of the run for each, and what bounds them.
 `;
 }
 
 function cpuTable(backends: readonly Figures[]): string {
   const micros = (value: number | undefined) => (value === undefined ? "-" : value.toFixed(0));
-  const columns = [1, 20].flatMap((batch) => {
-    const of = ({ load }: Figures) => singleWriterRow(load, batch)?.results;
-    return (["client", "server"] as const).flatMap((side) =>
-      (["raw", "Scrollback"] as const).map(
-        (name): Column<Figures> => ({
-          title: `${name === "raw" ? "raw" : "ours"}, ${side}, ${batch}`,
-          align: "right",
-          text: (figures) => micros(of(figures)?.[name]?.[`${side}CpuMicros`]),
-        }),
-      ),
-    );
-  });
-  return `Microseconds per commit of 1 and of 20 messages:\n\n${table<Figures>([serverColumn, ...columns], backends)}`;
+  const columns = (["client", "server"] as const).flatMap((side) =>
+    (["raw", "Scrollback"] as const).map(
+      (name): Column<Figures> => ({
+        title: `${name === "raw" ? "raw" : "ours"}, ${side}`,
+        align: "right",
+        text: ({ load }) => micros(singleWriterRow(load)?.results[name]?.[`${side}CpuMicros`]),
+      }),
+    ),
+  );
+  return table<Figures>([serverColumn, ...columns], backends);
 }
 
 /** Explains the rows of several writers of one factory, if there are any. */
@@ -142,7 +118,11 @@ function ofOneFactoryText(backends: readonly Figures[]): string {
 
 function loadTable(backends: readonly Figures[]): string {
   const rows = backends.flatMap(({ versions, load }) =>
-    load.filter(({ connections }) => connections > 1).map((row) => ({ server: serverOf(versions), ...row })),
+    load
+      .filter(({ connections, threads, clients }) =>
+        connections > 8 ? threads === "one" && clients === "many" : connections > 1,
+      )
+      .map((row) => ({ server: serverOf(versions), ...row })),
   );
   type Row = LoadRow & { readonly server: string };
   const perSecond = (row: Row, name: ContestantName) =>
@@ -170,7 +150,6 @@ function loadTable(backends: readonly Figures[]): string {
         text: ({ results }) => ratioText(results.Scrollback?.perSecond, results.raw?.perSecond),
       },
       { title: "ms: median, 99 %, longest", align: "right", text: waits },
-      { title: "failed", align: "right", text: ({ results }) => String(results.Scrollback?.failures ?? "-") },
     ],
     rows,
   );

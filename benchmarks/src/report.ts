@@ -231,7 +231,11 @@ type Judged = Pick<Results, "backends"> & { [Part in "chats" | "frameworks"]: Re
 
 /** The targets, and whether they are met. */
 export function targetSection(results: Judged): string {
-  return `## Targets\n\n${targetTable(results)}`;
+  return `## Targets
+
+The worst figure of the run for each target, and whether it is met. Targets for medians apply to all thread lengths.
+
+${targetTable(results)}`;
 }
 
 function targetTable({ backends, chats, frameworks }: Judged): string {
