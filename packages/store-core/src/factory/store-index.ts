@@ -101,10 +101,12 @@ export interface StoreIndex {
   /**
    * Replaces an entry that is there and has a lower version. Never creates one.
    *
+   * It is retried: after a lost reply it may find its own version.
+   *
    * @returns the version that it found, lower than `content.version` if it was replaced; `null` if there is no entry.
    */
   update(place: EntryKey, content: EntryContent, options?: CallOptions): Promise<number | null>;
-  /** @returns whether there was an entry. */
+  /** @returns whether there was an entry. After a lost reply it is retried, and then finds none. */
   remove(place: EntryKey, options?: CallOptions): Promise<boolean>;
   /** All entries of a key, by id. */
   entriesOf(key: string, options?: CallOptions): Promise<IndexEntry[]>;
