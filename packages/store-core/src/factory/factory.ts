@@ -20,6 +20,7 @@ import { newIncarnation } from "../driver/incarnation.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "../message/message.ts";
 import { checkNodeVersion } from "../node-version.ts";
+import { logged } from "../store/debug-log.ts";
 import { offerSpans } from "../store/opentelemetry.ts";
 import { isRevision, PortableStore } from "../store/portable-store.ts";
 import { parseState, type StoreSettings } from "../store/state.ts";
@@ -96,7 +97,7 @@ export function createStores<M = ChatMessage>(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   offerSpans();
-  return factoryOf(new StoreContext<M>(driver, given, { codec, traits, onCorruptRecord, clock }));
+  return factoryOf(new StoreContext<M>(logged(driver), given, { codec, traits, onCorruptRecord, clock }));
 }
 
 function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {

@@ -1,0 +1,77 @@
+import { debuglog } from "node:util";
+import type { Driver } from "../driver/driver.ts";
+import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./observation.ts";
+
+/** Writes to stderr in processes that were started with `NODE_DEBUG=scrollback`. */
+const log = debuglog("scrollback");
+
+/** When each call began. */
+const began = new WeakMap<object, number>();
+let isSubscribed = false;
+
+/**
+ * With `NODE_DEBUG=scrollback`: the driver with a line for each of its requests, and further lines for each commit, read and retry of the
+ * stores. Lines have ids of threads, and no messages, metadata or keys. Otherwise the driver itself.
+ */
+export function logged(driver: Driver): Driver {
+  if (!log.enabled) return driver;
+  subscribe();
+  const { backend } = driver.capabilities;
+  return new Proxy(driver, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...values: unknown[]) => {
+        const start = performance.now();
+        const result: unknown = Reflect.apply(member, target, values);
+        if (!(result instanceof Promise)) return result;
+        const line = (end: string) =>
+          log("  %s: %s%s in %s ms, %s", backend, String(name), threadOf(values[0]), since(start), end);
+        result.then(
+          (value) => line(outcomeOf(value)),
+          (error) => line(`failed: ${nameOf(error)}`),
+        );
+        return result;
+      };
+    },
+  });
+}
+
+function subscribe(): void {
+  if (isSubscribed) return;
+  isSubscribed = true;
+  const start = (message: unknown) => began.set(message as StoreCall, performance.now());
+  const asyncEnd = (message: unknown) => {
+    const call = message as StoreCall;
+    const { method, threadId, messages, bytes, retries, error } = call;
+    const end = error === undefined ? "done" : `failed: ${nameOf(error)}`;
+    const took = since(began.get(call) ?? performance.now());
+    log(
+      '%s of "%s" in %s ms: %d messages, %d bytes, %d retries, %s',
+      ...[method, threadId, took, messages, bytes, retries, end],
+    );
+  };
+  for (const calls of Object.values(callChannels)) calls.subscribe({ start, asyncEnd });
+  retryChannel.subscribe((message) => {
+    const { call, error } = message as StoreRetry;
+    log('%s of "%s" is retried: %s', call.method, call.threadId, error.message);
+  });
+}
+
+const since = (start: number) => (performance.now() - start).toFixed(1);
+
+function threadOf(request: unknown): string {
+  const threadId = (request as { readonly threadId?: unknown } | undefined)?.threadId;
+  return typeof threadId === "string" ? ` of "${threadId}"` : "";
+}
+
+function outcomeOf(value: unknown): string {
+  const outcome = (value as { readonly outcome?: unknown } | undefined)?.outcome;
+  return typeof outcome === "string" ? outcome : "done";
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const code: unknown = Reflect.get(error, "code");
+  return typeof code === "string" ? `${error.name} ${code}` : error.name;
+}
