@@ -40,7 +40,8 @@ export function logged(driver: Driver): Driver {
 function subscribe(): void {
   if (isSubscribed) return;
   isSubscribed = true;
-  const start = (message: unknown) => began.set(message as StoreCall, performance.now());
+  const start = (message: unknown) => void began.set(message as StoreCall, performance.now());
+  const nothing = () => {};
   const asyncEnd = (message: unknown) => {
     const call = message as StoreCall;
     const { method, threadId, messages, bytes, retries, error } = call;
@@ -51,7 +52,8 @@ function subscribe(): void {
       ...[method, threadId, took, messages, bytes, retries, end],
     );
   };
-  for (const calls of Object.values(callChannels)) calls.subscribe({ start, asyncEnd });
+  for (const calls of Object.values(callChannels))
+    calls.subscribe({ start, asyncEnd, end: nothing, asyncStart: nothing, error: nothing });
   retryChannel.subscribe((message) => {
     const { call, error } = message as StoreRetry;
     log('%s of "%s" is retried: %s', call.method, call.threadId, error.message);
