@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 })
+  .trim()
+  .split("\n")
+  .filter((file) => existsSync(join(root, file)));
+const text = (file: string) => readFileSync(join(root, file), "utf8");
+const manifests = files.filter((file) => /^(packages\/[^/]+|conformance-tests)\/package\.json$/.test(file));
+const INTERNAL = "/internal";
+
+/** The names that a module exports, with those of the modules that it exports whole. */
+function namesOf(file: string): string[] {
+  const source = text(file).replace(/\/\*.*?\*\//gs, "");
+  const listed = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
+    list.split(",").map(
+      (item) =>
+        item
+          .trim()
+          .replace(/^type /, "")
+          .split(" as ")
+          .at(-1) ?? "",
+    ),
+  );
+  const declared = [
+    ...source.matchAll(/^export (?:abstract |async )?(?:const|function\*?|class|interface|type) (\w+)/gm),
+  ].map(([, name = ""]) => name);
+  const whole = [...source.matchAll(/^export \* from "(\.[^"]+)"/gm)].flatMap(([, from = ""]) =>
+    namesOf(join(dirname(file), from)),
+  );
+  return [...new Set([...listed, ...declared, ...whole].filter((name) => name !== ""))].sort();
+}
+
+const entries = manifests.flatMap((manifest) => {
+  const { name, exports } = JSON.parse(text(manifest));
+  return Object.entries<Record<string, string>>(exports).map(([path, to]) => ({
+    entry: `${name}${path.slice(1)}`,
+    names: namesOf(join(dirname(manifest), to["scrollback-source"] ?? "")),
+  }));
+});
+const promised = entries.filter(({ entry }) => !entry.endsWith(INTERNAL));
+
+describe("the public names", () => {
+  test("are those of the reviewed list; run vitest with -u after a review of the change", async () => {
+    const lines = promised.map(
+      ({ entry, names }) => `${entry} (${names.length})\n${names.map((name) => `  ${name}\n`).join("")}`,
+    );
+    await expect(lines.join("\n")).toMatchFileSnapshot("public-names.txt");
+  });
+
+  test("of store-core are at most 45 for applications, and at most 60 are shared by our packages alone", () => {
+    const count = (entry: string) => entries.find((one) => one.entry === entry)?.names.length;
+    expect(count("@scrollback/store-core")).toBeLessThanOrEqual(45);
+    expect(count("@scrollback/store-core/internal")).toBeLessThanOrEqual(60);
+  });
+});
+
+test("only our packages and their tests import what is internal", () => {
+  const ours = /^(?:packages|conformance-tests|test)\//;
+  const others = files.filter(
+    (file) => /\.(?:ts|tsx|vue|md)$/.test(file) && !(ours.test(file) && !file.endsWith(".md")),
+  );
+  expect(others.length).toBeGreaterThan(100);
+  expect(others.filter((file) => /from "@scrollback\/[a-z-]+\/internal"/.test(text(file)))).toEqual([]);
+});
