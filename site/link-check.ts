@@ -29,5 +29,5 @@ const idsIn = (text: string) => new Set([...text.matchAll(/\sid="([^"]*)"/g)].ma
 
 function fileOf(from: string, path: string): string {
   const file = path.startsWith("/") ? path.slice(1) : join(dirname(from), path);
-  return file === "" || file.endsWith("/") ? `${file}index.html` : file;
+  return file === "" || file.endsWith("/") ? join(file, "index.html") : file;
 }

@@ -19,7 +19,8 @@ export default defineConfig({
   cleanUrls: false,
   lastUpdated: false,
   metaChunk: true,
-  vite: { build: { chunkSizeWarningLimit: 4_000 }, logLevel: "warn" },
+  // Pictures are files: a page loads nothing but files of the site.
+  vite: { build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 }, logLevel: "warn" },
   markdown: {
     // Both themes have the contrast of WCAG AA on the site's backgrounds.
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
