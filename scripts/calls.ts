@@ -14,10 +14,13 @@ session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
 
+/** Prepares a call. */
+type Prepare = () => Promise<() => Promise<unknown>>;
+
 /** The functions that the second of two calls runs, as `file function`. */
-async function functionsOf(call: () => Promise<unknown>): Promise<string[]> {
-  await call();
-  parentId = (await mine.read("web"))?.entries.at(-1)?.message.id ?? null;
+async function functionsOf(prepare: Prepare): Promise<string[]> {
+  await (await prepare())();
+  const call = await prepare();
   await session.post("Profiler.takePreciseCoverage");
   await call();
   const { result } = await session.post("Profiler.takePreciseCoverage");
@@ -43,19 +46,20 @@ const user = (text: string): UIMessage => ({
   role: "user",
   parts: [{ type: "text", text }],
 });
-/** The newest message of the chat that is posted to. */
-let parentId: string | null = null;
 
-const calls: Record<string, () => Promise<unknown>> = {
-  addMessages: () => store.addMessages([{ role: "user", content: "Hello" }]),
-  "chats.append": () => mine.append(id, [user("Hello")]),
+const calls: Record<string, Prepare> = {
+  addMessages: async () => () => store.addMessages([{ role: "user", content: "Hello" }]),
+  "chats.append": async () => () => mine.append(id, [user("Hello")]),
   "a POST of a chat": async () => {
+    const parentId = (await mine.read("web"))?.entries.at(-1)?.message.id ?? null;
     const body = JSON.stringify({ id: "web", message: user("say hello"), parentId });
     const headers = { "content-type": "application/json" };
     const request = new Request("http://localhost/api/chat", { method: "POST", headers, body });
-    const response = await handler.fetch(request, { owner: "ada" });
-    const text = await response.text();
-    if (!response.ok) throw new Error(text);
+    return async () => {
+      const response = await handler.fetch(request, { owner: "ada" });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+    };
   },
 };
 for (const [name, call] of Object.entries(calls)) {

@@ -12,11 +12,9 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
   describeFailedRun,
-  emptyReport,
   type Fault,
   faults,
   formatReport,
-  mergeReports,
   type ProfileName,
   profileNames,
   type Run,
@@ -27,6 +25,7 @@ import {
   shrink,
   simulate,
 } from "./src/simulator/index.ts";
+import { emptyReport, mergeReports } from "./src/simulator/report.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,4 +1,3 @@
-export { decodeHead, type Head } from "./format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./memory-log.ts";
 export {
   type Amendment,

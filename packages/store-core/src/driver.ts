@@ -67,7 +67,6 @@ export {
   type ErrorTable,
   errorTable,
   isCertificateError,
-  isNetworkError,
   refusal,
 } from "./driver/network/errors.ts";
 export {
@@ -125,5 +124,4 @@ export {
   selectRange,
   type Trimming,
   type TrimSearch,
-  trim,
 } from "./trimming/trimming.ts";

@@ -14,8 +14,8 @@ import {
   selectRange,
   type Trimming,
   type TrimSearch,
-  trim,
 } from "../src/driver.ts";
+import { trim } from "../src/trimming/trimming.ts";
 
 const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
 const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });

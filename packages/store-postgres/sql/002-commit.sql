@@ -31,10 +31,10 @@ CREATE FUNCTION "scrollback".commit_v1(
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
-  v_thread CONSTANT bytea := sha256(convert_to(p_id, 'UTF8'));
   v_operation CONSTANT bytea := sha256(convert_to(p_operation, 'UTF8'));
   v_tag CONSTANT text := left(p_life, 8);
   v_updated CONSTANT timestamptz := to_timestamp(p_updated::float8 / 1000);
+  v_thread bytea;
   v_last record;
   v_known record;
   v_now timestamptz;
@@ -69,6 +69,7 @@ BEGIN
 
     -- In most commits the insert below is what looks the operation up.
     IF v_looks OR NOT v_is_alive OR v_last.preceded_until > v_now OR p_expected <> v_revision THEN
+      v_thread := sha256(convert_to(p_id, 'UTF8'));
       SELECT life, number, tag, digest INTO v_known FROM "scrollback".operations
       WHERE tenant = v_tenant AND operation = v_operation AND life = ANY (ARRAY(
         SELECT CASE WHEN v_is_alive THEN v_last.life END

@@ -1,10 +1,9 @@
 import type { Random } from "@scrollback/conformance/internal";
 import { type ErrorClassification, MemoryIndex } from "@scrollback/store-core/driver";
+import { decodeHead, type Head } from "../format.ts";
 import {
   type Amendment,
-  decodeHead,
   FIRST_ROW,
-  type Head,
   type LogRow,
   type RecordLog,
   type RecordLogCapabilities,

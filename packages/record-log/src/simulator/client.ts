@@ -1,6 +1,6 @@
 import type { Random } from "@scrollback/conformance/internal";
 import type { Clock, Driver } from "@scrollback/store-core/driver";
-import type { Head } from "../index.ts";
+import type { Head } from "../format.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedCall } from "./simulated-call.ts";
 

@@ -6,15 +6,11 @@
 export type { SimulatedClient } from "./client.ts";
 export { SimulationFailure } from "./failure.ts";
 export { type Fault, faults } from "./faults.ts";
-export { ConnectionLost } from "./network.ts";
 export { type ProfileName, profileNames } from "./profiles.ts";
 export { Register } from "./register.ts";
 export {
-  emptyReport,
   type FailedRun,
   formatReport,
-  headSizeAt,
-  mergeReports,
   type SimulationReport,
 } from "./report.ts";
 export {

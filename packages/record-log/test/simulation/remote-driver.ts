@@ -1,5 +1,6 @@
 import type { Driver, ErrorClassification, MemoryDriver } from "@scrollback/store-core/driver";
-import { ConnectionLost, type SimulatedClient, type World } from "../../src/simulator/index.ts";
+import type { SimulatedClient, World } from "../../src/simulator/index.ts";
+import { ConnectionLost } from "../../src/simulator/network.ts";
 
 /** Receives the commits to a thread, in the order of their effects. */
 export type OnCommit = (

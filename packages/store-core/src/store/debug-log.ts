@@ -40,8 +40,6 @@ export function logged(driver: Driver): Driver {
 function subscribe(): void {
   if (isSubscribed) return;
   isSubscribed = true;
-  const start = (message: unknown) => void began.set(message as StoreCall, performance.now());
-  const nothing = () => {};
   const asyncEnd = (message: unknown) => {
     const call = message as StoreCall;
     const { method, threadId, messages, bytes, retries, error } = call;
@@ -52,8 +50,10 @@ function subscribe(): void {
       ...[method, threadId, took, messages, bytes, retries, end],
     );
   };
-  for (const calls of Object.values(callChannels))
-    calls.subscribe({ start, asyncEnd, end: nothing, asyncStart: nothing, error: nothing });
+  for (const calls of Object.values(callChannels)) {
+    calls.start.subscribe((call) => void began.set(call as StoreCall, performance.now()));
+    calls.asyncEnd.subscribe(asyncEnd);
+  }
   retryChannel.subscribe((message) => {
     const { call, error } = message as StoreRetry;
     log('%s of "%s" is retried: %s', call.method, call.threadId, error.message);

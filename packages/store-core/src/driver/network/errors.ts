@@ -69,7 +69,7 @@ export function isCertificateError(error: unknown): boolean {
 }
 
 /** Whether Node could not reach a server or lost the connection to it. */
-export function isNetworkError(error: unknown): boolean {
+function isNetworkError(error: unknown): boolean {
   return causes(error).some(
     (cause) => networkCode.test(codeOf(cause)) || networkCall.test(String(Reflect.get(cause, "syscall"))),
   );
