@@ -1,122 +1,118 @@
-import { envelope, parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import type { ChatMessage, Cursor, MessageStore, Revision } from "@scrollback/store-core";
-import { isObject } from "@scrollback/store-core/driver";
-import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
-import type { LogFormat, LogTail } from "./log-tail.ts";
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { envelope } from "@scrollback/collections";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import type { CheckpointMessage, LogAddition, LogMessage, WritesMessage } from "./log-message.ts";
+import {
+  type CheckpointContent,
+  checkpointsOf,
+  type FoundCheckpoint,
+  LARGEST_PAGE,
+  type LogFormat,
+  LogReading,
+  type LogState,
+} from "./log-reading.ts";
+import { type PrunedLog, pruned } from "./prune.ts";
 import { retried } from "./retried.ts";
 
-/** The number of entries of the first read. Each further read requests four times as many. */
-const FIRST_PAGE = { newest: 2, search: 8 };
-const LARGEST_PAGE = 256;
-/** The number of remembered keys of writes without their checkpoint. */
-const REMEMBERED_KEYS = 64;
-/** The maximum number of keys in one message. This many fit, independent of their length. */
-const KEYS_PER_MESSAGE = 1_000;
-
-/** A writer's view of the log. No other writer commits between this view and the commit. */
-export interface LogView {
-  /** The highest id of a checkpoint. Undefined for an empty log. */
-  readonly newestId: string | undefined;
-  find(id: string): Promise<CheckpointEntry | undefined>;
-  /** See {@link CheckpointLog.entries}. */
-  entries(): AsyncIterable<CheckpointEntry>;
-}
+/** The number of messages of the first read: of the newest checkpoint, and of one by its id. */
+const FIRST_PAGE = { newest: 8, search: 16 };
+/** The number of checkpoints whose messages and values are cached. */
+const CACHED = 2;
+/** The number of checkpoints with early writes that the metadata of a log names. */
+const MOST_EARLY = 64;
+/** The size of a commit that every backend accepts, in characters or bytes. */
+const COMMIT = 8 * 1_024 ** 2;
 
 /** Registers a log, so that a deletion finds it. Both methods reject with `CONFLICT` if other writers win too often. */
 export interface LogRegistration {
   /** Called before the log is created. */
   add(): Promise<void>;
-  /** Called between the creation of the log and its first entry. Must change the revision of the registration. */
+  /** Called between the creation of the log and its first message. Must change the revision of the registration. */
   confirm(): Promise<void>;
-}
-
-/** The options of {@link CheckpointLog.delete}. */
-export interface LogDeletion {
-  /** Names of attachments that every log may have. */
-  readonly keys: readonly string[];
-  deleteAttachments(key: string): Promise<void>;
-  deleteLog(revision: Revision): Promise<void>;
+  /** Called for a log that expires, while half of the time of the last registration or renewal is left. */
+  renew(): Promise<void>;
 }
 
 /**
- * The checkpoints of one namespace: a thread with one message per checkpoint. Readers get them by descending id. A writer commits
- * by compare-and-set on its cached end of the log, so a write usually takes one request.
+ * The checkpoints of one namespace and their pending writes: the messages of a thread, in the order in which they were written. A
+ * writer commits by compare-and-set on its cached end of the log, so a write usually takes one request; a read of the newest
+ * checkpoint takes one, or two if its values refer to messages that are not cached.
  */
 export class CheckpointLog {
   readonly #store: MessageStore;
   readonly #registration: LogRegistration;
-  #tail: LogTail | undefined;
+  readonly #ttlMs: number | undefined;
+  #cached: LogState | undefined;
   /** The writes of this process, one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(store: MessageStore, registration: LogRegistration) {
+  /** @param ttlMs after which the log expires unless it is written. */
+  constructor(store: MessageStore, registration: LogRegistration, ttlMs: number | undefined) {
     this.#store = store;
     this.#registration = registration;
+    this.#ttlMs = ttlMs;
   }
 
-  /** Returns the checkpoint with the highest id. */
-  async newest(): Promise<CheckpointEntry | undefined> {
-    for await (const entry of this.entries(FIRST_PAGE.newest)) return entry;
-    return undefined;
+  /** The approximate memory of the cache, in characters. */
+  get size(): number {
+    return this.#cached?.window.size ?? 0;
   }
 
-  /** Returns the checkpoint with this id. Reads the log backwards from its end. */
-  async find(id: string): Promise<CheckpointEntry | undefined> {
-    for await (const { entry, revision } of this.#descending(FIRST_PAGE.search)) {
-      if (entry.id === id) return this.#remember(entry, revision);
-      if (entry.id < id) return undefined;
+  /** Returns the checkpoint with this id, or the one with the highest id. */
+  async content(id?: string): Promise<CheckpointContent | undefined> {
+    return await retried(async () => {
+      const reading = await this.#read(id === undefined ? FIRST_PAGE.newest : FIRST_PAGE.search);
+      const found = id === undefined ? await reading.newest() : await reading.find(id);
+      return found && (await this.#content(reading, found));
+    });
+  }
+
+  /** Yields the checkpoints, highest id first, each with the reading that found it. */
+  async *checkpoints(): AsyncGenerator<readonly [found: FoundCheckpoint, reading: LogReading]> {
+    let last: string | undefined;
+    for (let isWhole = false; !isWhole; ) {
+      const reading = await this.#read(FIRST_PAGE.search);
+      try {
+        for await (const found of reading.checkpoints()) {
+          const { id } = found.checkpoint;
+          if (last !== undefined && id >= last) continue;
+          last = id;
+          yield [found, reading];
+        }
+        isWhole = true;
+      } catch (error) {
+        // The log was replaced meanwhile: the rest is read from the new one.
+        if (!StoreError.is(error, "CONFLICT")) throw error;
+      }
     }
-    return undefined;
   }
 
-  /** Whether the log has this checkpoint or its key, according to this process's cache. Sends no request. */
-  knows(id: string): boolean {
-    return this.#tail?.recent.has(id) === true || this.#tail?.keys.has(id) === true;
-  }
-
-  /** Yields the parent of a checkpoint, then its parent, and so on. */
-  async *ancestors(entry: CheckpointEntry): AsyncGenerator<CheckpointEntry> {
-    let wanted = entry.parentId;
-    for await (const other of this.entries()) {
-      if (wanted === undefined || other.id < wanted) break;
-      if (other.id !== wanted) continue;
-      yield other;
-      wanted = other.parentId;
-    }
-    // The loop has skipped a parent with a higher id than its child.
-    const passed = wanted === undefined ? undefined : await this.find(wanted);
-    if (!passed) return;
-    yield passed;
-    yield* this.ancestors(passed);
-  }
-
-  /** Yields the checkpoints, highest id first. Of several with one id, yields the last one that was written. */
-  async *entries(firstPage = FIRST_PAGE.search): AsyncGenerator<CheckpointEntry> {
-    let last: CheckpointEntry | undefined;
-    for await (const { entry } of this.#descending(firstPage)) {
-      if (entry.id !== last?.id) yield entry;
-      last = entry;
+  /** Yields the parent of a checkpoint, then its parent, and so on, each with the reading that found it. */
+  async *ancestors(id: string): AsyncGenerator<readonly [found: FoundCheckpoint, reading: LogReading]> {
+    const reading = await this.#read(FIRST_PAGE.search);
+    let found = await reading.find(id);
+    while (found?.checkpoint.parentId !== undefined) {
+      found = await reading.find(found.checkpoint.parentId);
+      if (found) yield [found, reading];
     }
   }
 
   /**
-   * Appends the entry that `build` returns. Calls `build` again if another process has written to the log meanwhile.
+   * Appends what `build` returns for the log as it is: no other writer commits between. Calls `build` again if another process has
+   * written to the log meanwhile.
    *
    * @throws the error of `build`; nothing is written then. StoreError `CONFLICT` if other writers win too often.
    */
-  async append(build: (log: LogView) => Promise<LogEntry | undefined>): Promise<void> {
+  async append(build: (log: LogReading) => Promise<LogAddition | undefined>): Promise<void> {
     await this.#exclusively(() =>
       retried(async () => {
         try {
-          const tail = await this.#confirmed(this.#tail ?? (await this.#readTail()));
-          const entry = await build({
-            newestId: tail.highestId,
-            find: async (id) => tail.recent.get(id) ?? (await this.find(id)),
-            entries: () => this.entries(),
-          });
-          if (entry) await this.#commit(tail, entry);
+          // What is decided by a cached state without a commit, which compares the revision, is decided again.
+          if (!this.#cached || !(await this.#append(LogReading.of(this.#store, this.#cached), build)))
+            await this.#append(await this.#read(FIRST_PAGE.newest), build);
         } catch (error) {
-          this.#tail = undefined;
+          this.#cached = undefined;
           throw error;
         }
       }),
@@ -124,33 +120,36 @@ export class CheckpointLog {
   }
 
   /**
-   * Ensures that the log has this checkpoint or its key, and adds the key if it has neither. The check uses a state of the log
-   * that is not older than this call.
+   * Drops checkpoints, their pending writes and all that nothing refers to any more, in one commit: a reader sees the log before or
+   * after.
+   *
+   * @param select returns the checkpoints to keep, of all, highest id first. At least one.
+   * @returns the number of dropped checkpoints.
    */
-  async ensure(id: string): Promise<void> {
-    const isKnown = await this.#exclusively(async () => {
-      const { revision } = await this.#store.read({ limit: 1 });
-      return this.#tail?.revision === revision && this.knows(id);
-    });
-    if (isKnown || (await this.find(id))) return;
-    await this.append(async () => ({ kind: "keys", keys: [id] }));
+  async prune(
+    select: (all: readonly FoundCheckpoint[], reading: LogReading) => Promise<readonly FoundCheckpoint[]>,
+  ): Promise<number> {
+    return await this.#exclusively(() =>
+      retried(async () => {
+        this.#cached = undefined;
+        const reading = await this.#read(LARGEST_PAGE);
+        const all = await reading.all();
+        const kept = await select(all, reading);
+        if (kept.length === all.length) return 0;
+        const { messages, ...rest } = await pruned(reading, kept, all);
+        const { registeredAt } = reading.state.format ?? {};
+        const registered = registeredAt === undefined ? {} : { registeredAt };
+        await this.#add(messages, reading.state.revision, formatOf({ ...rest, ...registered }), "all");
+        return all.length - kept.length;
+      }),
+    );
   }
 
-  /**
-   * Deletes the log and its attachments. One commit removes the checkpoints and leaves the names of their attachments, so that
-   * the next call can complete the deletion if the process dies.
-   */
-  async delete({ keys: others, deleteAttachments, deleteLog }: LogDeletion): Promise<void> {
+  /** Runs a deletion of the log between the writes of this process. */
+  async delete(deleteLog: () => Promise<void>): Promise<void> {
     await this.#exclusively(async () => {
-      this.#tail = undefined;
-      await retried(async () => {
-        const { revision, keys } = await this.#readKeys(others);
-        // Also changes a log without checkpoints: a writer of attachments must notice that their deletion has begun.
-        const left = revision === null ? null : await this.#leaveKeys(revision, keys);
-        for (let start = 0; start < keys.length; start += 16)
-          await Promise.all(keys.slice(start, start + 16).map(deleteAttachments));
-        if (left !== null) await deleteLog(left);
-      });
+      this.#cached = undefined;
+      await deleteLog();
     });
   }
 
@@ -160,125 +159,136 @@ export class CheckpointLog {
     return await done;
   }
 
-  /** Creates the log if it is missing. Its first entry is committed only to the revision from before `confirm`. */
-  async #confirmed(tail: LogTail): Promise<LogTail> {
-    if (tail.format && !tail.format.isUnconfirmed) return tail;
+  async #read(limit: number): Promise<LogReading> {
+    return await LogReading.begin(this.#store, limit, this.#cached);
+  }
+
+  async #content(reading: LogReading, found: FoundCheckpoint): Promise<CheckpointContent> {
+    const content = await reading.content(found);
+    const { window } = reading.state;
+    if (
+      checkpointsOf(window)
+        .slice(0, CACHED)
+        .some(({ position }) => position === found.position)
+    ) {
+      for (const [channel, value] of content.values) window.remember(found.position, channel, value);
+      this.#cache(reading.state);
+    }
+    return content;
+  }
+
+  /** Caches the end of the log. */
+  #cache(state: LogState): void {
+    const { window } = state;
+    const oldest = checkpointsOf(window).at(CACHED - 1)?.position;
+    const isTrimmed = oldest !== undefined && oldest > window.low;
+    this.#cached = isTrimmed ? { ...state, window: window.from(oldest), older: undefined } : state;
+  }
+
+  /** Returns whether something was added. */
+  async #append(
+    begun: LogReading,
+    build: (log: LogReading) => Promise<LogAddition | undefined>,
+  ): Promise<boolean> {
+    const reading = await this.#confirmed(begun);
+    const addition = await build(reading);
+    if (addition) await this.#commit(reading, addition, begun.state.format);
+    return addition !== undefined;
+  }
+
+  /** Creates the log if it is missing. Its first message is committed only to the revision from before `confirm`. */
+  async #confirmed(reading: LogReading): Promise<LogReading> {
+    const { state } = reading;
+    const { format: before } = state;
+    const registered = this.#ttlMs === undefined ? {} : { registeredAt: Date.now() };
+    if (before && !before.isUnconfirmed) {
+      const { registeredAt = 0 } = before;
+      if (this.#ttlMs === undefined || Date.now() - registeredAt < this.#ttlMs / 2) return reading;
+      await this.#registration.renew();
+      return LogReading.of(this.#store, { ...state, format: { ...before, ...registered } });
+    }
     await this.#registration.add();
-    const format: LogFormat = { version: 1, isUnconfirmed: true };
-    const revision =
-      tail.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
-    await this.#registration.confirm();
-    return { ...tail, revision, format };
-  }
-
-  async #commit(tail: LogTail, entry: LogEntry): Promise<void> {
-    const isCheckpoint = entry.kind === "checkpoint";
-    const isLower = isCheckpoint && tail.highestId !== undefined && entry.id < tail.highestId;
-    const format: LogFormat = {
+    const format: LogFormat = before ?? {
       version: 1,
-      ...((isLower || tail.format?.isUnsorted) && { isUnsorted: true }),
+      epoch: randomUUID(),
+      isUnconfirmed: true,
+      ...registered,
     };
-    const { isUnsorted, isUnconfirmed } = tail.format ?? { isUnconfirmed: true };
-    const isSame = !isUnconfirmed && isUnsorted === format.isUnsorted;
-    const revision = await this.#store.commit(
-      { append: [envelope("user", entry)], ...(!isSame && { metadata: format }) },
-      { expectedRevision: tail.revision },
-    );
-    const highestId = isCheckpoint && !isLower ? entry.id : tail.highestId;
-    const recent = isCheckpoint ? new Map([...tail.recent].slice(-1)).set(entry.id, entry) : tail.recent;
-    const keys = isCheckpoint
-      ? tail.keys
-      : new Set([...[...tail.keys].slice(-REMEMBERED_KEYS), ...entry.keys]);
-    this.#tail = { revision, highestId, format, recent, keys };
+    const revision =
+      state.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
+    await this.#registration.confirm();
+    return LogReading.of(this.#store, { ...state, revision, format });
   }
 
-  /** Reads the end of the log and caches it. */
-  async #readTail(): Promise<LogTail> {
-    this.#tail = undefined;
-    await this.newest();
-    return (
-      this.#tail ?? {
-        ...{ revision: null, format: undefined, highestId: undefined },
-        ...{ recent: new Map(), keys: new Set() },
+  async #commit(
+    reading: LogReading,
+    { parts, message, values = [], isEarly = false }: LogAddition,
+    stored: LogFormat | undefined,
+  ): Promise<void> {
+    const format = await formatAfter(reading, message, isEarly, reading.state.window.high + parts.length);
+    const { state } = reading;
+    const isSame = isDeepStrictEqual(format, stored);
+    let { revision } = state;
+    let append: LogMessage[] = [];
+    let size = 0;
+    for (const part of parts) {
+      if (size + part.data.length > COMMIT) {
+        revision = await this.#add(append, revision);
+        append = [];
+        size = 0;
       }
-    );
-  }
-
-  /** Yields the checkpoints, and the revision at which the reading began. */
-  async *#descending(
-    firstPage: number,
-  ): AsyncGenerator<{ entry: CheckpointEntry; revision: Revision | null }> {
-    let start: Pick<LogTail, "revision" | "format"> | undefined;
-    const all: CheckpointEntry[] = [];
-    const begin = (first: CheckpointEntry | undefined) => {
-      if (!start) return;
-      const recent = new Map(first && [[first.id, first]]);
-      if (this.#tail?.revision !== start.revision)
-        this.#tail = { ...start, highestId: first?.id, recent, keys: new Set() };
-    };
-    let isFirst = true;
-    for await (const { messages, revision, metadata } of this.#pages(firstPage)) {
-      start ??= { revision, format: parseMetadata<LogFormat>(this.#store.threadId, metadata, owner) };
-      for (const message of messages.reverse()) {
-        const entry = valueOfEnvelope<LogEntry>(message, isObject);
-        if (entry.kind !== "checkpoint") continue;
-        if (start.format?.isUnsorted) {
-          all.push(entry);
-          continue;
-        }
-        if (isFirst) begin(entry);
-        isFirst = false;
-        yield { entry, revision: start.revision };
-      }
+      append.push(part);
+      size += part.data.length;
     }
-    // The sort is stable: of two entries with one id, the one that was written last comes first.
-    const sorted = all.sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
-    if (isFirst) begin(sorted[0]);
-    const revision = start?.revision ?? null;
-    for (const entry of sorted) yield { entry, revision };
+    revision = await this.#add([...append, message], revision, isSame ? undefined : format);
+    const window = state.window.withNewer([...parts, message]);
+    for (const [channel, value] of values) window.remember(window.high - 1, channel, value);
+    this.#cache({ ...state, revision, format, window });
   }
 
-  async *#pages(
-    firstPage: number,
-  ): AsyncGenerator<{ messages: ChatMessage[]; revision: Revision | null; metadata?: unknown }> {
-    let before: Cursor | undefined;
-    let limit = firstPage;
-    do {
-      const page = await this.#store.read({ limit, ...(before !== undefined && { before }) });
-      const { revision, metadata } = page;
-      yield { messages: page.entries.map(({ message }) => message), revision, metadata };
-      before = page.older;
-      limit = Math.min(limit * 4, LARGEST_PAGE);
-    } while (before !== undefined);
-  }
-
-  async #readKeys(others: readonly string[]): Promise<{ revision: Revision | null; keys: string[] }> {
-    const keys = new Set(others);
-    let first: Revision | null | undefined;
-    for await (const { messages, revision } of this.#pages(LARGEST_PAGE)) {
-      if (first === undefined) first = revision;
-      for (const message of messages) {
-        for (const key of keysOf(valueOfEnvelope<LogEntry>(message, isObject))) keys.add(key);
-      }
-    }
-    return { revision: first ?? null, keys: [...keys] };
-  }
-
-  /** Replaces the checkpoints by the names of their attachments. */
-  async #leaveKeys(expectedRevision: Revision, keys: readonly string[]): Promise<Revision> {
-    const append: ChatMessage[] = [];
-    for (let start = 0; start < keys.length; start += KEYS_PER_MESSAGE)
-      append.push(envelope("user", { kind: "keys", keys: keys.slice(start, start + KEYS_PER_MESSAGE) }));
-    return String(await this.#store.commit({ drop: "all", append }, { expectedRevision }));
-  }
-
-  #remember(entry: CheckpointEntry, revision: Revision | null): CheckpointEntry {
-    if (this.#tail?.revision === revision && !this.#tail.recent.has(entry.id)) {
-      const recent = new Map([[entry.id, entry], ...[...this.#tail.recent].slice(-1)]);
-      this.#tail = { ...this.#tail, recent };
-    }
-    return entry;
+  async #add(
+    messages: readonly LogMessage[],
+    expectedRevision: Revision | null,
+    metadata?: LogFormat,
+    drop: "all" | 0 = 0,
+  ): Promise<Revision | null> {
+    const append = messages.map((message) => envelope("user", message));
+    return await this.#store.commit({ drop, append, ...(metadata && { metadata }) }, { expectedRevision });
   }
 }
 
-const owner = { package: "@scrollback/bridge-langgraph", kind: "checkpoint log" };
+/** The format of a log after a message at `position` was added. */
+async function formatAfter(
+  reading: LogReading,
+  message: CheckpointMessage | WritesMessage,
+  isEarly: boolean,
+  position: number,
+): Promise<LogFormat> {
+  const before: Partial<LogFormat> = reading.state.format ?? {};
+  const early = new Map(Object.entries(before.early ?? {}));
+  let { isUnsorted = false } = before;
+  if (message.kind === "checkpoint") {
+    early.delete(message.id);
+    isUnsorted ||= message.id < ((await reading.newest())?.checkpoint.id ?? "");
+  } else if (isEarly && !early.has(message.checkpointId)) early.set(message.checkpointId, position);
+  return formatOf({ ...before, early, isUnsorted });
+}
+
+function formatOf({
+  epoch = randomUUID(),
+  registeredAt,
+  isUnsorted,
+  early,
+  earlyFrom,
+}: Partial<Omit<LogFormat, "early" | "isUnsorted">> & Pick<PrunedLog, "early" | "isUnsorted">): LogFormat {
+  const named = [...early].slice(0, MOST_EARLY);
+  // Positions grow in the order of the map, so the first one without room is the lowest.
+  const from = earlyFrom ?? [...early.values()][MOST_EARLY];
+  return {
+    ...{ version: 1, epoch },
+    ...(registeredAt !== undefined && { registeredAt }),
+    ...(isUnsorted && { isUnsorted: true }),
+    ...(named.length > 0 && { early: Object.fromEntries(named) }),
+    ...(from !== undefined && { earlyFrom: from }),
+  };
+}

@@ -4,20 +4,17 @@ import type {
   CheckpointMetadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type { MessageStore } from "@scrollback/store-core";
-import type { LogView } from "./checkpoint-log.ts";
-import type { ChannelVersion, CheckpointEntry, EntryValue } from "./log-entry.ts";
-import { addParts } from "./pending-writes.ts";
-import { encodeValue, sizeOf, splitValue, type TypedValue, type ValuePart } from "./typed-value.ts";
-
-/**
- * The maximum sizes, in characters or bytes, of values that are stored in the log entry itself: of a value that the checkpoint
- * has written, of a value from its parent (which is copied into each entry until it changes), and of all values of an entry.
- */
-const INLINE = { written: 32 * 1_024, carried: 2 * 1_024, entry: 64 * 1_024 };
-
-/** The name of the attachments of checkpoints without a parent. No checkpoint has this name. */
-export const NO_PARENT = "";
+import type { Source } from "./delta.ts";
+import {
+  type ChannelVersion,
+  type CheckpointMessage,
+  type LogAddition,
+  type NamedValue,
+  storedValue,
+} from "./log-message.ts";
+import type { CheckpointContent, LogReading } from "./log-reading.ts";
+import { type EarlierValue, literalsOf, SharedValues } from "./shared-values.ts";
+import { encodeValue, type TypedValue } from "./typed-value.ts";
 
 /** The checkpoint that `put` stores. */
 export interface NewCheckpoint {
@@ -29,20 +26,14 @@ export interface NewCheckpoint {
   readonly rejectsStale: boolean;
 }
 
-/**
- * Builds the log entry of one checkpoint, and stores its large values first. Can build the entry again after the log has changed.
- */
+/** Builds the message of one checkpoint. Can build it again after the log has changed. */
 export class CheckpointWriter {
   readonly #serde: SerializerProtocol;
-  readonly #attachments: (key: string) => MessageStore;
   readonly #new: NewCheckpoint;
   readonly #encoded = new Map<string, Promise<TypedValue>>();
-  /** The attachments that values were written to. */
-  readonly #used = new Set<string>();
 
-  constructor(serde: SerializerProtocol, attachments: (key: string) => MessageStore, added: NewCheckpoint) {
+  constructor(serde: SerializerProtocol, added: NewCheckpoint) {
     this.#serde = serde;
-    this.#attachments = attachments;
     this.#new = added;
   }
 
@@ -59,63 +50,44 @@ export class CheckpointWriter {
     return { header: storedHeader, metadata: storedMetadata };
   }
 
-  /** Whether the last call of `entry` has found that the checkpoint is stale. */
+  /** Whether the last call of `addition` has found that the checkpoint is stale. */
   isStale = false;
 
-  /** Returns the entry for the current log, or undefined for a stale checkpoint. */
-  async entry(
-    log: LogView,
+  /** Returns what to add to the current log, or undefined for a stale checkpoint. */
+  async addition(
+    log: LogReading,
     prepared: { readonly header: TypedValue; readonly metadata: TypedValue },
-  ): Promise<CheckpointEntry | undefined> {
+  ): Promise<LogAddition | undefined> {
     const { checkpoint, parentId, rejectsStale } = this.#new;
     this.isStale = rejectsStale && (await this.#isBehind(log));
     if (this.isStale) return undefined;
-    const parent = parentId === undefined ? undefined : await log.find(parentId);
-    // Not the name of a parent that is missing in the log: if the process dies, a deletion would not find the attachments.
-    const key = parent ? parent.id : NO_PARENT;
-    const values: [string, EntryValue, ChannelVersion?][] = [];
-    const parts: ValuePart[] = [];
-    let room = INLINE.entry;
+    const found = parentId === undefined ? undefined : await log.find(parentId);
+    const parent = found && (await log.content(found));
+    const values: ChannelValue[] = [];
     for (const channel of await this.#present(log)) {
+      const carried = parent && this.#carried(channel, parent);
       const version = this.#versionOf(channel);
-      const carried = this.#carried(channel, parent);
-      const value = carried ?? (await this.#encode(channel));
-      const limit = carried ? INLINE.carried : INLINE.written;
-      const rest = version === undefined ? ([] as const) : ([version] as const);
-      if ("at" in value) {
-        values.push([channel, value, ...rest]);
-      } else if (sizeOf(value) <= Math.min(limit, room)) {
-        room -= sizeOf(value);
-        values.push([channel, value, ...rest]);
-      } else {
-        const split = splitValue(value);
-        parts.push(...split.parts);
-        values.push([channel, { ...split.value, at: key }, ...rest]);
-      }
+      values.push({ channel, value: carried ?? (await this.#encode(channel)), version });
     }
-    if (parts.length > 0) {
-      this.#used.add(key);
-      await addParts(this.#attachments(key), parts);
-    }
-    // A parent that is missing in the log may have writes.
-    const keys = new Set([...this.#used, ...(parentId === undefined ? [] : [parentId])]);
-    for (const known of [NO_PARENT, parent?.id]) if (known !== undefined) keys.delete(known);
-    return {
-      ...{ kind: "checkpoint", id: checkpoint.id, ...prepared, values },
-      ...(parentId !== undefined && { parentId }),
-      ...(keys.size > 0 && { keys: [...keys] }),
-    };
+    const early = await this.#early(log);
+    return checkpointAddition(log.end, { id: checkpoint.id, parentId, ...prepared, early }, values, parent);
+  }
+
+  /** The position of its first pending write, if it may have any that precede it. */
+  async #early(log: LogReading): Promise<number | undefined> {
+    const { id } = this.#new.checkpoint;
+    const newest = await log.newest();
+    // The same checkpoint may be put again. Its writes stay.
+    const same = newest && id <= newest.checkpoint.id ? await log.find(id) : undefined;
+    return same ? (same.checkpoint.early ?? same.position) : log.earlyOf(id);
   }
 
   /** Whether another checkpoint was written after the parent. False for an empty log: its thread was deleted. */
-  async #isBehind(log: LogView): Promise<boolean> {
+  async #isBehind(log: LogReading): Promise<boolean> {
     const { checkpoint, parentId } = this.#new;
+    const newest = (await log.newest())?.checkpoint.id;
     // The newest checkpoint itself may be put again.
-    const isNext = (newestId: string | undefined) => newestId === parentId || newestId === checkpoint.id;
-    if (isNext(log.newestId)) return false;
-    // Another process may have written the parent.
-    for await (const { id } of log.entries()) return !isNext(id);
-    return false;
+    return newest !== undefined && newest !== parentId && newest !== checkpoint.id;
   }
 
   /**
@@ -123,15 +95,15 @@ export class CheckpointWriter {
    * channels without a version (nothing has written to them yet), and channels that a checkpoint of this log has at the same
    * version, because a copy of a first checkpoint is stored like that.
    */
-  async #present(log: LogView): Promise<string[]> {
+  async #present(log: LogReading): Promise<string[]> {
     const { checkpoint, newVersions, parentId } = this.#new;
     const given = Object.keys(checkpoint.channel_values);
     const others = new Set(
       given.filter((one) => this.#versionOf(one) !== undefined && !Object.hasOwn(newVersions, one)),
     );
     if (parentId !== undefined || others.size === 0) return given;
-    for await (const { values } of log.entries()) {
-      for (const [channel, , version] of values)
+    for await (const { checkpoint: other } of log.checkpoints()) {
+      for (const [channel, , version] of other.values)
         if (version === this.#versionOf(channel)) others.delete(channel);
       if (others.size === 0) break;
     }
@@ -139,13 +111,13 @@ export class CheckpointWriter {
   }
 
   /**
-   * Returns the parent's value of a channel that was not written since. The version alone does not prove this, because each
-   * branch of a fork counts versions independently.
+   * The parent's value of a channel that was not written since. The version alone does not prove this, because each branch of a fork
+   * counts versions independently.
    */
-  #carried(channel: string, parent: CheckpointEntry | undefined): EntryValue | undefined {
+  #carried(channel: string, { checkpoint: parent, values }: CheckpointContent): TypedValue | undefined {
     if (Object.hasOwn(this.#new.newVersions, channel)) return undefined;
-    const found = parent?.values.find(([name]) => name === channel);
-    return found && found[2] === this.#versionOf(channel) ? found[1] : undefined;
+    if (parent.values.find(([name]) => name === channel)?.[2] !== this.#versionOf(channel)) return undefined;
+    return values.find(([name]) => name === channel)?.[1];
   }
 
   #versionOf(channel: string): ChannelVersion | undefined {
@@ -161,4 +133,62 @@ export class CheckpointWriter {
     this.#encoded.set(channel, encoded);
     return encoded;
   }
+}
+
+/** A channel's value in a checkpoint. */
+export interface ChannelValue {
+  readonly channel: string;
+  readonly value: TypedValue;
+  readonly version: ChannelVersion | undefined;
+}
+
+/**
+ * The message of a checkpoint, and the parts before it.
+ *
+ * @param position where the first of them will be in the log.
+ * @param parent its parent, if that is in the log.
+ */
+export function checkpointAddition(
+  position: number,
+  { parentId, early, ...stored }: Stored,
+  values: readonly ChannelValue[],
+  parent: CheckpointContent | undefined,
+): LogAddition & { readonly message: CheckpointMessage; readonly values: readonly NamedValue[] } {
+  const literals = parent ? writtenIn(parent) : [];
+  const shared = new SharedValues(position);
+  const message: CheckpointMessage = {
+    ...{ kind: "checkpoint", ...stored },
+    ...(parentId !== undefined && { parentId }),
+    values: values.map(({ channel, value, version }) => {
+      const form = shared.store(value, parent && earlierValue(parent, channel), literals);
+      return version === undefined ? [channel, form] : [channel, form, version];
+    }),
+    ...(early !== undefined && { early }),
+  };
+  return { parts: shared.parts, message, values: values.map(({ channel, value }) => [channel, value]) };
+}
+
+/** What a message says of a checkpoint apart from its values. */
+type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata"> & {
+  readonly parentId: string | undefined;
+  readonly early: number | undefined;
+};
+
+function earlierValue(
+  { checkpoint, position, values }: CheckpointContent,
+  name: string,
+): EarlierValue | undefined {
+  const value = values.find(([channel]) => channel === name)?.[1];
+  const stored = storedValue(checkpoint, name);
+  return value && stored && { position, name, value, from: "from" in stored ? stored.from : position };
+}
+
+/** The texts that were new in a checkpoint, and in its pending writes: the next checkpoint may contain them. */
+function writtenIn({ checkpoint, position, writes }: CheckpointContent): Source[] {
+  return [
+    ...checkpoint.values.flatMap(([channel, value]) => literalsOf(position, channel, value)),
+    ...writes.flatMap(({ message, position: at }) =>
+      message.writes.flatMap(([, , value], place) => literalsOf(at, place, value)),
+    ),
+  ];
 }

@@ -8,14 +8,9 @@ export class ThreadNames {
     this.#prefix = nameOf(prefix);
   }
 
-  /** The checkpoints of one namespace, in the order in which they were written. */
+  /** The checkpoints of one namespace and their pending writes, in the order in which they were written. */
   log(threadId: string, namespace: string): string {
-    return `${this.#prefix}:log:${nameOf(threadId)}:${nameOf(namespace)}`;
-  }
-
-  /** The attachments of the checkpoint `key`: its pending writes, and the large values of its child checkpoints. */
-  attachments(threadId: string, namespace: string, key: string): string {
-    return `${this.#prefix}:attachments:${nameOf(threadId)}:${nameOf(namespace)}:${nameOf(key)}`;
+    return `${this.logs(threadId)}${nameOf(namespace)}`;
   }
 
   /** The namespaces of a LangGraph thread. */
@@ -23,9 +18,9 @@ export class ThreadNames {
     return `${this.#prefix}:thread:${nameOf(threadId)}`;
   }
 
-  /** The prefixes of the names of a thread's logs and attachments. */
-  prefixes(threadId: string): readonly string[] {
-    return ["log", "attachments"].map((kind) => `${this.#prefix}:${kind}:${nameOf(threadId)}:`);
+  /** The prefix of the names of a thread's logs. */
+  logs(threadId: string): string {
+    return `${this.#prefix}:log:${nameOf(threadId)}:`;
   }
 
   /** The index of all LangGraph threads. */

@@ -5,65 +5,26 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
-import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import type { MessageStore } from "@scrollback/store-core";
-import { isObject } from "@scrollback/store-core/driver";
-import {
-  encodeValue,
-  type PartsById,
-  sizeOf,
-  splitValue,
-  type TypedValue,
-  type ValueInParts,
-  type ValuePart,
-} from "./typed-value.ts";
+import type { LogAddition, WritesMessage } from "./log-message.ts";
+import type { FoundCheckpoint, FoundWrites } from "./log-reading.ts";
+import { literalsOf, SharedValues } from "./shared-values.ts";
+import { encodeValue, type TypedValue } from "./typed-value.ts";
 
-/** The number of parts that fit into one commit on every backend. */
-const PARTS_PER_COMMIT = 8;
-/** Writes above one of these sizes are stored in parts. In characters or bytes: of one value, and of a call's values together. */
-const INLINE = { value: 64 * 1_024, call: 512 * 1_024 };
+/** A serialized write: its index, its channel and its value. */
+export type EncodedWrite = readonly [index: number, channel: string, value: TypedValue];
 
-/** The stored form of a write: its index, its channel and its value. */
-type StoredWrite = readonly [index: number, channel: string, value: TypedValue | ValueInParts];
-
-/** The writes of one task, as one message. */
-interface TaskWrites {
-  readonly kind: "writes";
-  readonly taskId: string;
-  readonly taskPath: string;
-  readonly writes: readonly StoredWrite[];
-}
-
-/** A pending write, with its value in the stored form. */
-export interface StoredPendingWrite {
+/** A pending write, with its serialized value. */
+export interface EffectiveWrite {
   readonly taskId: string;
   readonly channel: string;
-  readonly value: TypedValue | ValueInParts;
-}
-
-/** The content of a thread of attachments. */
-export interface AttachmentsView {
-  /** In the order in which LangGraph applies them. */
-  readonly writes: readonly StoredPendingWrite[];
-  readonly parts: PartsById;
-}
-
-/** Writes parts of values, and their references in the last commit. The parts are invisible until then. */
-export async function addParts(
-  store: MessageStore,
-  parts: readonly ValuePart[],
-  last: readonly TaskWrites[] = [],
-): Promise<void> {
-  const messages = [...parts, ...last].map((value) => envelope("user", value));
-  for (let start = 0; start < messages.length; start += PARTS_PER_COMMIT)
-    await store.addMessages(messages.slice(start, start + PARTS_PER_COMMIT));
+  readonly value: TypedValue;
 }
 
 /** Serializes the writes of a task. @throws StoreError `INVALID_ARGUMENT` that names the channel. */
 export async function encodeWrites(
   serde: SerializerProtocol,
   writes: readonly PendingWrite[],
-): Promise<(readonly [index: number, channel: string, value: TypedValue])[]> {
+): Promise<EncodedWrite[]> {
   return await Promise.all(
     writes.map(async ([channel, value], place) => {
       const index = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
@@ -73,59 +34,44 @@ export async function encodeWrites(
   );
 }
 
-/** Adds the writes of a task. They become visible in one commit. */
-export async function addWrites(
-  store: MessageStore,
-  taskId: string,
-  taskPath: string,
-  writes: readonly (readonly [index: number, channel: string, value: TypedValue])[],
-): Promise<void> {
-  const parts: ValuePart[] = [];
-  let room = INLINE.call;
-  const stored = writes.map(([index, channel, value]): StoredWrite => {
-    const size = sizeOf(value);
-    if (size <= Math.min(INLINE.value, room)) {
-      room -= size;
-      return [index, channel, value];
-    }
-    const split = splitValue(value);
-    parts.push(...split.parts);
-    return [index, channel, split.value];
-  });
-  await addParts(store, parts, [{ kind: "writes", taskId, taskPath, writes: stored }]);
-}
-
-/** Reads the attachments of a checkpoint; empty if it has none. */
-export async function readAttachments(store: MessageStore): Promise<AttachmentsView> {
-  const parts = new Map<string, ValuePart[]>();
-  const tasks: TaskWrites[] = [];
-  for (const message of await store.listMessages()) {
-    const stored = valueOfEnvelope<ValuePart | TaskWrites>(message, isObject);
-    if (stored.kind === "writes") {
-      tasks.push(stored);
-      continue;
-    }
-    const ofValue = parts.get(stored.id) ?? [];
-    ofValue.push(stored);
-    parts.set(stored.id, ofValue);
-  }
-  return { writes: resolve(tasks), parts };
+/**
+ * The message of a task's writes, and the parts before it. What is new in their checkpoint, such as the input of a graph, is
+ * referred to.
+ *
+ * @param position where the first of them will be in the log.
+ * @param found the checkpoint, if it is in the log.
+ */
+export function writesAddition(
+  position: number,
+  { checkpointId, taskId, taskPath }: Pick<WritesMessage, "checkpointId" | "taskId" | "taskPath">,
+  writes: readonly EncodedWrite[],
+  found: FoundCheckpoint | undefined,
+): LogAddition & { readonly message: WritesMessage } {
+  const literals = found
+    ? found.checkpoint.values.flatMap(([channel, value]) => literalsOf(found.position, channel, value))
+    : [];
+  const shared = new SharedValues(position);
+  const stored = writes.map(
+    ([index, channel, value]) => [index, channel, shared.store(value, undefined, literals)] as const,
+  );
+  const message = { kind: "writes", ...{ checkpointId, taskId, taskPath }, writes: stored } as const;
+  return { parts: shared.parts, message, isEarly: found === undefined };
 }
 
 /**
- * Returns the effective writes. Of several with one index of one task, the first one is effective, so that a repeated task writes
- * once; of special ones (errors, interrupts, resumes; index below 0), the last one.
+ * Returns the effective writes, in the order in which LangGraph applies them. Of several with one index of one task, the first one is
+ * effective, so that a repeated task writes once; of special ones (errors, interrupts, resumes; index below 0), the last one.
  */
-function resolve(tasks: readonly TaskWrites[]): StoredPendingWrite[] {
-  const found = new Map<string, StoredPendingWrite & { readonly key: ReturnType<typeof writesSortKey> }>();
-  for (const { taskId, taskPath, writes } of tasks) {
-    for (const [index, channel, value] of writes) {
+export function effectiveWrites(found: readonly FoundWrites[]): EffectiveWrite[] {
+  const effective = new Map<string, EffectiveWrite & { readonly key: ReturnType<typeof writesSortKey> }>();
+  for (const { message, values } of found) {
+    const { taskId, taskPath } = message;
+    for (const [place, [index, channel]] of message.writes.entries()) {
       const name = JSON.stringify([taskId, index]);
-      if (index >= 0 && found.has(name)) continue;
-      found.set(name, { key: writesSortKey(taskPath, taskId, index), taskId, channel, value });
+      const value = values[place];
+      if (!value || (index >= 0 && effective.has(name))) continue;
+      effective.set(name, { key: writesSortKey(taskPath, taskId, index), taskId, channel, value });
     }
   }
-  return [...found.values()]
-    .sort((a, b) => compareWritesSortKeys(a.key, b.key))
-    .map(({ taskId, channel, value }) => ({ taskId, channel, value }));
+  return [...effective.values()].sort((a, b) => compareWritesSortKeys(a.key, b.key));
 }

@@ -1,6 +1,6 @@
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
-import { invalid, isId, isObject } from "@scrollback/store-core/driver";
-import { isCount } from "@scrollback/store-core/internal";
+import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { isCount, isPositiveInteger } from "@scrollback/store-core/internal";
 
 /** @throws StoreError `INVALID_ARGUMENT` for values that `put` cannot store. */
 export function checkPut(checkpoint: unknown, newVersions: unknown): void {
@@ -41,6 +41,13 @@ export function checkDeltaOptions(options: unknown): void {
   const { channels } = options as Record<string, unknown>;
   if (!Array.isArray(channels) || channels.some((channel) => typeof channel !== "string"))
     invalid(`${method}: channels must be an array of strings; pass the names of channels`);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for invalid options of `prune`, and for none: that would drop all but the newest. */
+export function checkPrune(options: unknown): void {
+  checkOptions("prune", options ?? null, { threadId: isId, keep: isPositiveInteger, olderThanMs: isCount });
+  const { keep, olderThanMs } = options as Record<string, unknown>;
+  if (keep === undefined && olderThanMs === undefined) invalid("prune: give keep, olderThanMs, or both");
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` for a value that is not an object. */

@@ -11,11 +11,11 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { chatMessageTraits, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
 import { CheckpointLog } from "./checkpoint-log.ts";
-import { CheckpointReader, type FoundCheckpoint } from "./checkpoint-reader.ts";
-import { CheckpointWriter, NO_PARENT } from "./checkpoint-writer.ts";
+import { CheckpointReader } from "./checkpoint-reader.ts";
+import { CheckpointWriter } from "./checkpoint-writer.ts";
 import {
   addressOf,
   type CheckpointAddress,
@@ -26,22 +26,39 @@ import {
   namespaceOf,
   requiredAddress,
 } from "./configurable.ts";
-import type { CheckpointEntry } from "./log-entry.ts";
+import type { CheckpointMessage } from "./log-message.ts";
+import type { CheckpointContent, FoundCheckpoint } from "./log-reading.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
-import { addWrites, encodeWrites } from "./pending-writes.ts";
-import { checkDeltaOptions, checkListOptions, checkPut, checkPutWrites } from "./saver-arguments.ts";
+import { encodeWrites, writesAddition } from "./pending-writes.ts";
+import {
+  checkDeltaOptions,
+  checkListOptions,
+  checkPrune,
+  checkPut,
+  checkPutWrites,
+} from "./saver-arguments.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
-/** The number of logs whose state is cached, so that a write needs no read. */
-const CACHE_SIZE = 256;
-/** The number of checkpoints that a list reads concurrently. */
-const AT_ONCE = 8;
+/** The logs whose end is cached, so that a write needs no read: their number, and the size of their values in characters. */
+const CACHE = { logs: 256, size: 64 * 1_024 ** 2 };
+
+type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
+
+/** A checkpoint that a list has found. */
+interface ListedCheckpoint {
+  readonly namespace: Namespace;
+  readonly checkpoint: CheckpointMessage;
+  readonly content: () => Promise<CheckpointContent>;
+}
 
 /** Options of {@link ScrollbackSaver}. */
 export interface ScrollbackSaverOptions {
-  /** The storage of checkpoints: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
+  /**
+   * The storage of checkpoints: a store factory of any backend, without `maxMessages`. With `ttlMs` the checkpoints of a namespace
+   * expire that long after the last write to it. The factory stays open.
+   */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The prefix of the thread ids. Savers with different prefixes have separate checkpoints. Default: `"langgraph"`. */
   readonly prefix?: string;
@@ -53,6 +70,16 @@ export interface ScrollbackSaverOptions {
    * throws `CONFLICT`, and the run fails. To go back to an older checkpoint, use a saver with `"fork"`.
    */
   readonly staleWriter?: "fork" | "reject";
+}
+
+/** Options of {@link ScrollbackSaver.prune}: at least one of `keep` and `olderThanMs`. */
+export interface PruneOptions {
+  /** Default: all threads. */
+  readonly threadId?: string;
+  /** The number of newest checkpoints that stay in each namespace whatever their age, at least 1. Default: 1. */
+  readonly keep?: number;
+  /** Drops only checkpoints that were created longer ago than this, in milliseconds, by the clock of their writer. Default: of any age. */
+  readonly olderThanMs?: number;
 }
 
 /**
@@ -76,7 +103,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   /**
    * Does no I/O.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim; `UNSUPPORTED` for a backend
    *   without an index.
    */
   constructor(options: ScrollbackSaverOptions) {
@@ -93,7 +120,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#names = new ThreadNames(prefix);
     this.#registry = new ThreadRegistry(this.#stores, this.#names);
-    this.#reader = new CheckpointReader(this, (namespace, key) => this.#attachments(namespace, key));
+    this.#reader = new CheckpointReader(this);
   }
 
   /**
@@ -103,9 +130,10 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const address = addressOf("getTuple", config);
     if (!address) return undefined;
-    const entry = await this.#entry(address);
-    const [tuple] = entry ? await this.#reader.tuples([{ address, entry }]) : [];
-    return tuple;
+    const log = this.#log(address);
+    const content = await log.content(address.checkpointId);
+    this.#trimCache();
+    return content && (await this.#reader.tuple(address, log, content));
   }
 
   /**
@@ -121,22 +149,17 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const { limit = Number.POSITIVE_INFINITY, before, filter = {} } = options;
     const end = before && checkpointIdOf("list", before);
     const sources = await this.#sources(config);
-    const compare = (a: FoundCheckpoint, b: FoundCheckpoint) =>
-      a.entry.id < b.entry.id ? 1 : a.entry.id > b.entry.id ? -1 : 0;
-    let batch: FoundCheckpoint[] = [];
+    const compare = (a: ListedCheckpoint, b: ListedCheckpoint) =>
+      a.checkpoint.id < b.checkpoint.id ? 1 : a.checkpoint.id > b.checkpoint.id ? -1 : 0;
     let left = limit;
     if (left <= 0) return;
-    for await (const listed of merge(sources, compare)) {
-      if (end !== undefined && listed.entry.id >= end) continue;
-      if (!(await this.#matches(listed.entry, filter))) continue;
-      batch.push(listed);
+    for await (const { namespace, checkpoint, content } of merge(sources, compare)) {
+      if (end !== undefined && checkpoint.id >= end) continue;
+      if (!(await this.#matches(checkpoint, filter))) continue;
+      yield await this.#reader.tuple(namespace, this.#log(namespace), await content());
       left -= 1;
       if (left === 0) break;
-      if (batch.length < AT_ONCE) continue;
-      yield* await this.#reader.tuples(batch);
-      batch = [];
     }
-    yield* await this.#reader.tuples(batch);
   }
 
   /**
@@ -153,12 +176,17 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   ): Promise<RunnableConfig> {
     const { checkpointId: parentId, ...namespace } = requiredAddress("put", config);
     checkPut(checkpoint, newVersions);
-    const open = (key: string) => this.#attachments(namespace, key);
     const rejectsStale = this.#rejectsStale;
-    const added = { checkpoint, metadata, newVersions, parentId, rejectsStale };
-    const writer = new CheckpointWriter(this.serde, open, added);
+    const writer = new CheckpointWriter(this.serde, {
+      checkpoint,
+      metadata,
+      newVersions,
+      parentId,
+      rejectsStale,
+    });
     const prepared = await writer.prepare();
-    await this.#log(namespace).append((log) => writer.entry(log, prepared));
+    await this.#log(namespace).append((log) => writer.addition(log, prepared));
+    this.#trimCache();
     if (writer.isStale) throw staleError(namespace.threadId);
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
@@ -175,15 +203,33 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     checkPutWrites(writes, taskId, taskPath);
     const encoded = await encodeWrites(this.serde, writes);
     if (encoded.length === 0) return;
-    const log = this.#log(namespace);
-    if (!log.knows(checkpointId)) {
-      await log.append(async ({ find }) =>
-        (await find(checkpointId)) ? undefined : { kind: "keys", keys: [checkpointId] },
-      );
+    const task = { checkpointId, taskId, taskPath };
+    await this.#log(namespace).append(async (log) =>
+      writesAddition(log.end, task, encoded, await log.find(checkpointId)),
+    );
+  }
+
+  /**
+   * Drops old checkpoints with their pending writes, of one thread or of all, in each namespace. Keeps the newest ones, and what those
+   * need: the ancestors whose writes make up the value of a `DeltaChannel`. Each namespace is one commit, at most 64 MiB are kept in it.
+   *
+   * @returns the number of dropped checkpoints.
+   */
+  async prune(options: PruneOptions): Promise<number> {
+    checkPrune(options);
+    const { threadId: only, keep = 1, olderThanMs = 0 } = options;
+    const before = Date.now() - olderThanMs;
+    let dropped = 0;
+    for await (const threadId of only === undefined ? this.#registry.threads() : [only]) {
+      for (const namespace of await this.#registry.namespaces(threadId, { isListed: only === undefined }))
+        dropped += await this.#log({ threadId, namespace }).prune(async (all) => {
+          const kept: FoundCheckpoint[] = [];
+          for (const [place, found] of all.entries())
+            if (place < keep || (await this.#reader.time(found.checkpoint)) >= before) kept.push(found);
+          return await this.#reader.withNeeded(kept, all);
+        });
     }
-    await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
-    // Another process may have deleted the thread before the writes were stored.
-    await log.ensure(checkpointId);
+    return dropped;
   }
 
   /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be repeated after a failure. */
@@ -191,12 +237,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     checkThreadId("deleteThread", threadId, "threadId");
     const remove = async (namespace: string) => {
       const name = this.#names.log(threadId, namespace);
-      await this.#log({ threadId, namespace }).delete({
-        keys: [NO_PARENT],
-        deleteAttachments: (key) =>
-          this.#stores.deleteThread(this.#names.attachments(threadId, namespace, key)),
-        deleteLog: (expectedRevision) => this.#stores.deleteThread(name, { expectedRevision }),
-      });
+      await this.#log({ threadId, namespace }).delete(() => this.#stores.deleteThread(name));
       this.#logs.delete(name);
     };
     await this.#registry.remove(threadId, remove);
@@ -211,9 +252,11 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const { config, channels } = options;
     if (channels.length === 0) return {};
     const address = addressOf("getDeltaChannelHistory", config);
-    const entry = address && (await this.#entry(address));
-    if (!entry) return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
-    return await this.#reader.history(address, this.#log(address).ancestors(entry), channels);
+    const log = address && this.#log(address);
+    const id = address?.checkpointId ?? (await log?.content())?.checkpoint.id;
+    if (!log || id === undefined)
+      return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
+    return await this.#reader.history(log, id, channels);
   }
 
   /** Returns when no background work is pending. Call it before you close the stores. */
@@ -226,17 +269,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     await this.flush();
   }
 
-  async #entry({ checkpointId, ...namespace }: CheckpointAddress): Promise<CheckpointEntry | undefined> {
-    const log = this.#log(namespace);
-    return checkpointId === undefined ? await log.newest() : await log.find(checkpointId);
-  }
-
   /** The logs that a list reads. */
-  async #sources(config: RunnableConfig): Promise<AsyncIterable<FoundCheckpoint>[]> {
+  async #sources(config: RunnableConfig): Promise<AsyncIterable<ListedCheckpoint>[]> {
     const address = addressOf("list", config);
     const namespace = namespaceOf("list", config);
     const id = checkpointIdOf("list", config);
-    const sources: AsyncIterable<FoundCheckpoint>[] = [];
+    const sources: AsyncIterable<ListedCheckpoint>[] = [];
     for await (const threadId of address ? [address.threadId] : this.#registry.threads()) {
       const isListed = address === undefined;
       const namespaces =
@@ -246,40 +284,47 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return sources;
   }
 
-  async *#listed(
-    address: FoundCheckpoint["address"],
-    id: string | undefined,
-  ): AsyncGenerator<FoundCheckpoint> {
-    const log = this.#log(address);
+  async *#listed(namespace: Namespace, id: string | undefined): AsyncGenerator<ListedCheckpoint> {
+    const log = this.#log(namespace);
     if (id === undefined) {
-      for await (const entry of log.entries()) yield { address, entry };
+      for await (const [found, reading] of log.checkpoints())
+        yield { namespace, checkpoint: found.checkpoint, content: () => reading.content(found) };
       return;
     }
-    const entry = await log.find(id);
-    if (entry) yield { address, entry };
+    const content = await log.content(id);
+    if (content) yield { namespace, checkpoint: content.checkpoint, content: async () => content };
   }
 
-  async #matches(entry: CheckpointEntry, filter: Record<string, unknown>): Promise<boolean> {
+  async #matches(checkpoint: CheckpointMessage, filter: Record<string, unknown>): Promise<boolean> {
     const wanted = Object.entries(filter);
     if (wanted.length === 0) return true;
-    const metadata: Record<string, unknown> = { ...(await this.#reader.metadata(entry)) };
+    const metadata: Record<string, unknown> = { ...(await this.#reader.metadata(checkpoint)) };
     return wanted.every(([key, value]) => isDeepStrictEqual(metadata[key], value));
   }
 
-  #log({ threadId, namespace }: FoundCheckpoint["address"]): CheckpointLog {
+  #log({ threadId, namespace }: Namespace): CheckpointLog {
     const name = this.#names.log(threadId, namespace);
     const log =
       this.#logs.get(name) ??
-      new CheckpointLog(this.#stores.open(name), this.#registry.registration(threadId, namespace));
+      new CheckpointLog(
+        this.#stores.open(name),
+        this.#registry.registration(threadId, namespace),
+        this.#stores.settings.ttlMs,
+      );
     this.#logs.delete(name);
     this.#logs.set(name, log);
-    const [oldest] = this.#logs.keys();
-    if (this.#logs.size > CACHE_SIZE && oldest !== undefined) this.#logs.delete(oldest);
     return log;
   }
 
-  #attachments({ threadId, namespace }: FoundCheckpoint["address"], key: string): MessageStore {
-    return this.#stores.open(this.#names.attachments(threadId, namespace, key));
+  /** Forgets the logs that were not used for the longest time. */
+  #trimCache(): void {
+    let size = 0;
+    for (const log of this.#logs.values()) size += log.size;
+    for (const [name, log] of this.#logs) {
+      if (this.#logs.size <= CACHE.logs && size <= CACHE.size) return;
+      this.#logs.delete(name);
+      size -= log.size;
+    }
   }
 }
 

@@ -11,7 +11,8 @@ import {
   systemListClock,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
-import type { StoreFactory } from "@scrollback/store-core";
+import type { MessageStore, StoreFactory } from "@scrollback/store-core";
+import { LONGEST_TTL_MS } from "@scrollback/store-core/internal";
 import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 import { RETRIES, retried } from "./retried.ts";
@@ -45,9 +46,6 @@ interface Registered extends Snapshot<true> {
  *    and its first entry. The entry is committed only to the log that was created before that change.
  * 2. A deletion deletes the logs first, then the registration at the revision that it read before the logs. If the registration has
  *    changed, the deletion starts again.
- * 3. A deletion changes a log before it deletes the attachments that the log names, and deletes the log after them.
- * 4. A writer of attachments first names them in the log, and reads the log again afterwards. If their name is gone, the writer
- *    adds it again.
  */
 export class ThreadRegistry {
   readonly #stores: StoreFactory;
@@ -78,6 +76,13 @@ export class ThreadRegistry {
             const registered = added ?? (await this.#add(member, namespace));
             added = undefined;
             await member.place(registered, registered.listed);
+          });
+        }),
+      renew: () =>
+        this.#exclusively(threadId, async () => {
+          await retried(async () => {
+            const registered = await this.#add(member, namespace);
+            await this.#lists.tell(member, await member.place(registered, registered.listed));
           });
         }),
     };
@@ -151,18 +156,20 @@ export class ThreadRegistry {
       async (places) => {
         const metadata: Head = { version: 1, incarnation, writes: draft.version, listed: places };
         const change = { append: [envelope("user", namespace)], metadata };
-        const store = this.#stores.open(member.threadId);
+        const store = this.#open(member.threadId);
         return { revision: String(await store.commit(change, { expectedRevision })) };
       },
     );
-    return { ...draft, incarnation, listed, revision, namespaces: [...namespaces, namespace] };
+    const written = { ...draft, incarnation, listed, revision, namespaces: [...namespaces, namespace] };
+    return { ...written, expiresAt: this.#expiresAt() };
   }
 
-  /** Deletes the logs and attachments of a thread whose registration cannot say its namespaces. */
+  /** Deletes the logs of a thread whose registration cannot say its namespaces. */
   async #removeByName(threadId: string): Promise<void> {
-    for (const prefix of this.#names.prefixes(threadId))
-      for await (const { threadId: name } of this.#stores.iterateThreads({ prefix }))
-        await this.#stores.deleteThread(name);
+    for await (const { threadId: name } of this.#stores.iterateThreads({
+      prefix: this.#names.logs(threadId),
+    }))
+      await this.#stores.deleteThread(name);
   }
 
   /** Runs the registrations of one thread one after the other, so that those of one process do not conflict. */
@@ -178,24 +185,39 @@ export class ThreadRegistry {
     }
   }
 
+  /** A registration lives longer than a log that was written before it was to be renewed. */
+  get #ttlMs(): number | undefined {
+    const { ttlMs } = this.#stores.settings;
+    return ttlMs === undefined ? undefined : Math.min(2 * ttlMs, LONGEST_TTL_MS);
+  }
+
+  #expiresAt(): number | undefined {
+    return this.#ttlMs === undefined ? undefined : Date.now() + this.#ttlMs;
+  }
+
+  #open(name: string): MessageStore {
+    const ttlMs = this.#ttlMs;
+    return this.#stores.open(name, ttlMs === undefined ? {} : { ttlMs });
+  }
+
   #member(threadId: string): Member<true, Registered> {
-    const store = this.#stores.open(this.#names.thread(threadId));
+    const store = this.#open(this.#names.thread(threadId));
     return {
       ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
       async read(signal): Promise<Registered | Missing> {
-        const { entries, revision, metadata } = await store.read(signal ? { signal } : {});
+        const { entries, revision, metadata, expiresAt } = await store.read(signal ? { signal } : {});
         const head = parseListed<Head>(store.threadId, metadata, owner);
         if (!head || revision === null) return { revision };
         const { incarnation, writes: version, listed } = head;
         const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
-        return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces };
+        return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces, expiresAt };
       },
-      async place(registered, listed) {
+      place: async (registered, listed) => {
         const { incarnation, version: before, revision: expectedRevision } = registered;
         const version = before + 1;
         const metadata: Head = { version: 1, incarnation, writes: version, listed };
         const revision = String(await store.commit({ metadata }, { expectedRevision }));
-        return { ...registered, version, listed, revision };
+        return { ...registered, version, listed, revision, expiresAt: this.#expiresAt() };
       },
     };
   }

@@ -3,12 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+import { GatedDriver } from "./gated-driver.ts";
 
 test("concurrent savers of one thread lose nothing", async () => {
   const stores = createMemoryStores();
@@ -146,3 +149,67 @@ test.each(Object.entries(backends))(
     }
   },
 );
+
+/** Puts checkpoints with a list that grows, in another process. */
+async function writeLog(stores: StoreFactory, content: string, count: number): Promise<void> {
+  const saver = new ScrollbackSaver({ stores });
+  let config = configOf();
+  const all: string[] = [];
+  for (let n = 100; n < 100 + count; n++) {
+    all.push(`${content} ${n}`.padEnd(100, "~"));
+    config = await putValues(saver, config, `${n}`, { all });
+  }
+}
+
+/** Expects a checkpoint of {@link writeLog}, with the list of one call. */
+function expectWhole({ checkpoint }: CheckpointTuple): void {
+  const all = checkpoint.channel_values.all as string[];
+  const [which] = String(all[0]).split(" ");
+  expect(all.every((one, index) => one.startsWith(`${which} ${index + 100}`))).toBe(true);
+  expect(all).toHaveLength(Number(checkpoint.id) - 99);
+}
+
+test("a reader of a log that is deleted and written again meanwhile gets each checkpoint whole, from the one or the other", async () => {
+  const stores = createMemoryStores();
+  for (const passed of [1, 10, 20, 60]) {
+    await writeLog(stores, "before", 100);
+    const saver = new ScrollbackSaver({ stores });
+    const tuples: CheckpointTuple[] = [];
+    for await (const tuple of saver.list(configOf())) {
+      tuples.push(tuple);
+      if (tuples.length !== passed) continue;
+      await new ScrollbackSaver({ stores }).deleteThread("t");
+      await writeLog(stores, "after", 100);
+    }
+    expect(tuples.map(({ checkpoint }) => checkpoint.id)).toEqual(
+      Array.from({ length: 100 }, (_, index) => `${199 - index}`),
+    );
+    for (const tuple of tuples) expectWhole(tuple);
+    await saver.deleteThread("t");
+  }
+});
+
+test("a reader with a cached end of a log that is replaced before its next request reads the new log", async () => {
+  for (const [count, id] of [
+    [40, 120],
+    [150, 120],
+    [100, 198],
+  ] as const) {
+    const driver = new MemoryDriver();
+    const stores = createStores(driver);
+    await writeLog(stores, "before", 100);
+    let replaceAt = Number.POSITIVE_INFINITY;
+    const gate = new GatedDriver(driver, async (request) => {
+      if (request !== replaceAt) return;
+      await new ScrollbackSaver({ stores }).deleteThread("t");
+      await writeLog(stores, "after", count);
+    });
+    const saver = new ScrollbackSaver({ stores: createStores(gate) });
+    await saver.getTuple(configOf());
+    replaceAt = gate.requests + 1;
+    const tuple = await saver.getTuple(configOf("t", `${id}`));
+    expect(tuple?.checkpoint.channel_values.all).toEqual(
+      Array.from({ length: id - 99 }, (_, index) => `after ${index + 100}`.padEnd(100, "~")),
+    );
+  }
+});

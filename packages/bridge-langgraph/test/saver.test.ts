@@ -210,7 +210,6 @@ test("invalid ids are refused before any request, and so are stores that trim", 
     { stores, serde: {} },
     { stores, ttlMs: 1 },
     { stores: createMemoryStores({ maxMessages: 10 }) },
-    { stores: createMemoryStores({ ttlMs: 1_000 }) },
   ];
   for (const one of options) {
     expect(() => new ScrollbackSaver(one as never)).toThrow(

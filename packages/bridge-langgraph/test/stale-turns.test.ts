@@ -61,6 +61,9 @@ test("a checkpoint whose parent is not the newest one is refused, and nothing of
   await putValues(one, configOf("t", "2"), "5", { a: 5 }, { a: 3 });
   expect(await listedIds(two.list(configOf()))).toEqual(["5", "2", "1"]);
   expect(await valuesOf(two, configOf())).toEqual({ a: 5 });
+  // Another process has written the parent since this one has read or written.
+  await putValues(two, configOf("t", "5"), "55", { a: 55 }, { a: 4 });
+  await putValues(one, configOf("t", "55"), "56", { a: 56 }, { a: 5 });
   // A thread that was deleted meanwhile begins again.
   await two.deleteThread("t");
   await putValues(one, configOf("t", "5"), "6", { a: 6 }, { a: 4 });

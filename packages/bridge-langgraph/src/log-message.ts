@@ -1,0 +1,81 @@
+import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
+import type { TypedValue } from "./typed-value.ts";
+
+/** The name of a value in its message: a channel of a checkpoint, the place of a pending write, or 0 for a part. */
+export type ValueName = string | number;
+
+/** A stretch of the value `name` of the earlier message at `position`. */
+export type Reference = readonly [position: number, name: ValueName, start: number, end: number];
+
+/** A value as literals and stretches of earlier values. Readers join them, so a value that has grown is stored as what was added. */
+export interface SharedValue {
+  readonly type: string;
+  readonly pieces: readonly (string | Reference)[];
+  /** The position of the first message that a reader needs for it, also indirectly. */
+  readonly from: number;
+}
+
+export type StoredValue = TypedValue | SharedValue;
+
+export type ChannelVersion = ChannelVersions[string];
+
+/** A checkpoint. */
+export interface CheckpointMessage {
+  readonly kind: "checkpoint";
+  readonly id: string;
+  readonly parentId?: string;
+  /** The checkpoint without its channel values. */
+  readonly header: TypedValue;
+  readonly metadata: TypedValue;
+  /** The channels that have a value, and their versions in this checkpoint. */
+  readonly values: readonly (readonly [channel: string, value: StoredValue, version?: ChannelVersion])[];
+  /** The position from which on it has pending writes; absent if all of them follow it. */
+  readonly early?: number;
+}
+
+/** Pending writes: those of one task, from one call. */
+export interface WritesMessage {
+  readonly kind: "writes";
+  readonly checkpointId: string;
+  readonly taskId: string;
+  readonly taskPath: string;
+  readonly writes: readonly (readonly [index: number, channel: string, value: StoredValue])[];
+}
+
+/** A part of a large value of a later message. */
+export interface PartMessage {
+  readonly kind: "part";
+  readonly data: string | Uint8Array;
+}
+
+export type LogMessage = CheckpointMessage | WritesMessage | PartMessage;
+
+/** A channel and its value. */
+export type NamedValue = readonly [channel: string, value: TypedValue];
+
+/** What a writer adds: a checkpoint or pending writes, after the parts of its large values. */
+export interface LogAddition {
+  readonly parts: readonly PartMessage[];
+  readonly message: CheckpointMessage | WritesMessage;
+  /** The values of a checkpoint, which its process remembers. */
+  readonly values?: readonly NamedValue[];
+  /** Whether these are writes of a checkpoint that is not in the log. */
+  readonly isEarly?: boolean;
+}
+
+/** The stored form of a value of a message, or undefined if the message has no such value. */
+export function storedValue(message: LogMessage, name: ValueName): StoredValue | undefined {
+  if (message.kind === "part") return { type: "part", data: message.data };
+  if (message.kind === "checkpoint") return message.values.find(([channel]) => channel === name)?.[1];
+  return message.writes[Number(name)]?.[2];
+}
+
+/** The length of a value, in characters or bytes. */
+export function lengthOf(value: StoredValue): number {
+  if ("data" in value) return value.data.length;
+  return value.pieces.reduce((sum, piece) => sum + pieceLength(piece), 0);
+}
+
+export function pieceLength(piece: string | Reference): number {
+  return typeof piece === "string" ? piece.length : piece[3] - piece[2];
+}

@@ -1,0 +1,243 @@
+import { parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
+import { type Cursor, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { isObject } from "@scrollback/store-core/driver";
+import type { CheckpointMessage, LogMessage, NamedValue, ValueName, WritesMessage } from "./log-message.ts";
+import { LogWindow } from "./log-window.ts";
+import type { TypedValue } from "./typed-value.ts";
+
+/** The number of messages of the largest page of a search. */
+export const LARGEST_PAGE = 256;
+const owner = { package: "@scrollback/bridge-langgraph", kind: "checkpoint log" };
+
+/** The metadata of a log's thread. */
+export interface LogFormat {
+  readonly version: 1;
+  /** Random; another one after the log was created anew or pruned. Positions are valid within one. */
+  readonly epoch: string;
+  /** When the log was registered, or its registration renewed, in milliseconds since 1970. For a log that expires. */
+  readonly registeredAt?: number;
+  /** A checkpoint was written after one with a higher id, so the log is not in the order of the ids. */
+  readonly isUnsorted?: boolean;
+  /** The log was created, and its registration is not confirmed yet. It has no messages. */
+  readonly isUnconfirmed?: true;
+  /** The checkpoints that are not in the log yet and have pending writes, with the position of the first ones. Not all of very many. */
+  readonly early?: Readonly<Record<string, number>>;
+  /** The position of the first pending writes that `early` has no room for. */
+  readonly earlyFrom?: number;
+}
+
+/** The log at one revision, as far as it was read. */
+export interface LogState {
+  readonly revision: Revision | null;
+  /** Undefined for a log that does not exist. */
+  readonly format: LogFormat | undefined;
+  readonly window: LogWindow;
+  /** The cursor of what precedes the window, if it was read from there. */
+  readonly older?: Cursor | undefined;
+}
+
+/** A checkpoint that was found in a log. */
+export interface FoundCheckpoint {
+  readonly checkpoint: CheckpointMessage;
+  readonly position: number;
+}
+
+/** A checkpoint with its values and its pending writes. */
+export interface CheckpointContent extends FoundCheckpoint {
+  readonly values: readonly NamedValue[];
+  /** In the order in which they were stored. */
+  readonly writes: readonly FoundWrites[];
+}
+
+/** Pending writes that were found in a log, with their values. */
+export interface FoundWrites {
+  readonly message: WritesMessage;
+  readonly position: number;
+  readonly values: readonly TypedValue[];
+}
+
+/** Reads a log from its end. All that one reading returns is of one revision. */
+export class LogReading {
+  readonly #store: MessageStore;
+  #state: LogState;
+
+  private constructor(store: MessageStore, state: LogState) {
+    this.#store = store;
+    this.#state = state;
+  }
+
+  /** Begins with a known state, without a request. */
+  static of(store: MessageStore, state: LogState): LogReading {
+    return new LogReading(store, state);
+  }
+
+  /** Reads the newest messages, at least `limit` of them or those that follow the cached state. */
+  static async begin(store: MessageStore, limit: number, cached?: LogState): Promise<LogReading> {
+    const page = await readPage(store, { limit });
+    if (cached && page.revision === cached.revision) return new LogReading(store, cached);
+    const known = cached?.window;
+    const isSame = known && page.format && cached.format?.epoch === page.format.epoch;
+    if (!isSame || page.low > known.high) {
+      const window = new LogWindow(page.low, page.messages);
+      return new LogReading(store, { ...page, window });
+    }
+    const window = known.withNewer(page.messages.slice(known.high - page.low));
+    return new LogReading(store, { ...page, window, older: cached.older });
+  }
+
+  /** What was read so far. */
+  get state(): LogState {
+    return this.#state;
+  }
+
+  /** The position of the next message of the log. */
+  get end(): number {
+    return this.#state.window.high;
+  }
+
+  /** The position of the first pending writes of a checkpoint that is not in the log yet; undefined if there are none. */
+  earlyOf(id: string): number | undefined {
+    const { early = {}, earlyFrom } = this.#state.format ?? {};
+    return Object.hasOwn(early, id) ? early[id] : earlyFrom;
+  }
+
+  /** The checkpoint with the highest id. */
+  async newest(): Promise<FoundCheckpoint | undefined> {
+    for await (const found of this.checkpoints()) return found;
+    return undefined;
+  }
+
+  /** Reads all messages. Returns the checkpoints, highest id first. */
+  async all(): Promise<FoundCheckpoint[]> {
+    await this.#reach(0);
+    const found: FoundCheckpoint[] = [];
+    for await (const one of this.checkpoints()) found.push(one);
+    return found;
+  }
+
+  /** Yields the checkpoints, highest id first. Of several with one id, yields the one that was written last. */
+  async *checkpoints(): AsyncGenerator<FoundCheckpoint> {
+    let last: string | undefined;
+    if (this.#state.format?.isUnsorted) {
+      await this.#reach(0);
+      // The sort is stable: of two with one id, the one that was written last comes first.
+      const sorted = checkpointsOf(this.#state.window).sort(byId);
+      for (const found of sorted) {
+        if (found.checkpoint.id !== last) yield found;
+        last = found.checkpoint.id;
+      }
+      return;
+    }
+    for (let position = this.#state.window.high - 1; position >= 0; position--) {
+      if (position < this.#state.window.low) await this.#readOlder();
+      const checkpoint = this.#state.window.at(position);
+      if (checkpoint?.kind !== "checkpoint" || checkpoint.id === last) continue;
+      yield { checkpoint, position };
+      last = checkpoint.id;
+    }
+  }
+
+  async find(id: string): Promise<FoundCheckpoint | undefined> {
+    for await (const found of this.checkpoints()) {
+      if (found.checkpoint.id === id) return found;
+      if (found.checkpoint.id < id) return undefined;
+    }
+    return undefined;
+  }
+
+  /** The values of a checkpoint, or those of some channels, and its pending writes. Reads what they refer to in one request. */
+  async content(
+    { checkpoint, position }: FoundCheckpoint,
+    isWanted: (channel: string) => boolean = () => true,
+  ): Promise<CheckpointContent> {
+    const wanted = checkpoint.values.map(([channel]) => channel).filter(isWanted);
+    const first = checkpoint.early ?? position;
+    await this.#reach(Math.min(first, this.#beginOf(position, wanted)));
+    const found: { message: WritesMessage; position: number }[] = [];
+    let begin = first;
+    for (let at = first; at < this.#state.window.high; at++) {
+      const message = this.#state.window.at(at);
+      if (message?.kind !== "writes" || message.checkpointId !== checkpoint.id) continue;
+      found.push({ message, position: at });
+      begin = Math.min(begin, this.#beginOf(at, message.writes.keys()));
+    }
+    await this.#reach(begin);
+    const { window } = this.#state;
+    return {
+      ...{ checkpoint, position },
+      values: wanted.map((channel) => [channel, window.value(position, channel)] as const),
+      writes: found.map(({ message, position: at }) => ({
+        ...{ message, position: at },
+        values: message.writes.map((_, place) => window.value(at, place)),
+      })),
+    };
+  }
+
+  #beginOf(position: number, names: Iterable<ValueName>): number {
+    let begin = position;
+    for (const name of names) begin = Math.min(begin, this.#state.window.beginOf(position, name));
+    return begin;
+  }
+
+  /** Reads everything from a position on, mostly in one request. */
+  async #reach(low: number): Promise<void> {
+    while (this.#state.window.low > Math.max(low, 0)) await this.#readOlder(this.#state.window.low - low);
+  }
+
+  async #readOlder(wanted?: number): Promise<void> {
+    const { window, older, format } = this.#state;
+    const limit = Math.min(wanted ?? Math.min(window.messages.length * 4, LARGEST_PAGE), window.low);
+    // A cached state has no cursor: its window is read again, with what precedes it.
+    const request =
+      older === undefined ? { limit: window.messages.length + limit } : { limit, before: older };
+    const page = await readPage(this.#store, request);
+    const low = older === undefined ? page.low : window.low - page.messages.length;
+    if (page.format?.epoch !== format?.epoch || low >= window.low) throw replaced(this.#store.threadId);
+    const messages = page.messages.slice(0, window.low - low);
+    this.#state = { ...this.#state, window: window.withOlder(messages), older: page.older };
+  }
+}
+
+interface Page extends Omit<LogState, "window"> {
+  /** The position of the first message, if the page is the newest one. */
+  readonly low: number;
+  readonly messages: readonly LogMessage[];
+}
+
+async function readPage(
+  store: MessageStore,
+  request: { readonly limit: number; readonly before?: Cursor },
+): Promise<Page> {
+  const { entries, revision, metadata, count, older } = await store.read(request);
+  return {
+    revision,
+    format: parseMetadata<LogFormat>(store.threadId, metadata, owner),
+    messages: entries.map(({ message }) => valueOfEnvelope<LogMessage>(message, isObject)),
+    low: count - entries.length,
+    older,
+  };
+}
+
+/** The checkpoints of a window, last one first. */
+export function checkpointsOf(window: LogWindow): FoundCheckpoint[] {
+  const found: FoundCheckpoint[] = [];
+  for (let position = window.high - 1; position >= window.low; position--) {
+    const checkpoint = window.at(position);
+    if (checkpoint?.kind === "checkpoint") found.push({ checkpoint, position });
+  }
+  return found;
+}
+
+function byId(a: FoundCheckpoint, b: FoundCheckpoint): number {
+  return a.checkpoint.id < b.checkpoint.id ? 1 : a.checkpoint.id > b.checkpoint.id ? -1 : 0;
+}
+
+function replaced(threadId: string): StoreError {
+  return new StoreError(
+    "CONFLICT",
+    `the checkpoints were deleted or pruned while they were read; read them again`,
+    {
+      threadId,
+    },
+  );
+}

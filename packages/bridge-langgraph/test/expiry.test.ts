@@ -1,0 +1,87 @@
+import { createMemoryStores } from "@scrollback/store-core";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { expect, test, vi } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+
+test("checkpoints expire as a whole, that long after the last write to their namespace", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const stores = createMemoryStores({ ttlMs: 400 });
+    const saver = new ScrollbackSaver({ stores });
+    let config = configOf();
+    const fixed = "f".repeat(500);
+    for (let n = 1; n <= 6; n++) {
+      config = await putValues(saver, config, `${n}`, { n, fixed }, { n, fixed: 1 });
+      vi.advanceTimersByTime(100);
+    }
+    expect(await valuesOf(new ScrollbackSaver({ stores }), configOf())).toEqual({ n: 6, fixed });
+    expect(await listedIds(new ScrollbackSaver({ stores }).list({}))).toHaveLength(6);
+    vi.advanceTimersByTime(300);
+    expect(await saver.getTuple(configOf())).toBeUndefined();
+    expect(await listedIds(new ScrollbackSaver({ stores }).list({}))).toEqual([]);
+    vi.advanceTimersByTime(400);
+    expect(await threadIds(stores)).toEqual([]);
+    // The thread begins again, also in the process that has cached it.
+    await putValues(saver, config, "7", { n: 7 });
+    expect(await listedIds(new ScrollbackSaver({ stores }).list({}))).toEqual(["7"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a registration outlives its logs at any distance of writes, so that a deletion finds them", async () => {
+  const ttlMs = 10_000;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    for (const distances of [
+      [1_000],
+      [4_900],
+      [9_900],
+      [4_900, 9_900],
+      [100, 4_900, 9_900],
+      [5_000, 9_900],
+    ]) {
+      const driver = new MemoryDriver();
+      const saver = () => new ScrollbackSaver({ stores: createStores(driver, { ttlMs }) });
+      let config = configOf();
+      for (let n = 10; n < 20; n++) {
+        config = await putValues(saver(), config, `${n}`, { n });
+        vi.advanceTimersByTime(distances[n % distances.length] ?? 0);
+        expect(await listedIds(saver().list({})), `${distances}, ${n}`).toHaveLength(n - 9);
+        expect(await threadIds(createStores(driver))).toContain("langgraph:thread:t");
+      }
+      await saver().deleteThread("t");
+      expect(await threadIds(createStores(driver))).toEqual([]);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a renewal costs four requests, once in half of the time, and none without an expiry", async () => {
+  const requests = async (ttlMs: number | undefined) => {
+    const watched = new WatchedDriver(new MemoryDriver());
+    const stores = createStores(watched, ttlMs === undefined ? {} : { ttlMs });
+    const saver = new ScrollbackSaver({ stores });
+    let config = await putValues(saver, configOf(), "10", {});
+    await saver.flush();
+    const counts: number[] = [];
+    for (let n = 11; n < 19; n++) {
+      watched.reset();
+      vi.advanceTimersByTime(2_000);
+      config = await putValues(saver, config, `${n}`, { n });
+      await saver.flush();
+      counts.push(watched.reads.length + watched.commits.length + watched.entries.length);
+    }
+    return counts;
+  };
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    expect(await requests(undefined)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(await requests(10_000)).toEqual([1, 1, 4, 1, 1, 4, 1, 1]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
