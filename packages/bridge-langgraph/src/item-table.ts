@@ -1,169 +1,249 @@
-import { hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
-import { Lists, type Names, nameOf, Records, systemListClock } from "@scrollback/collections";
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import {
-  createRecord,
-  type ListedRecord,
-  listedRecord,
-  type RecordSnapshot,
-  type Stored,
-} from "./listed-record.ts";
-import { RETRIES, retried } from "./retried.ts";
+  type Listed,
+  type ListItem,
+  Lists,
+  type Member,
+  type Missing,
+  nameOf,
+  Records,
+  type Snapshot,
+  systemListClock,
+} from "@scrollback/collections";
+import {
+  type Revision,
+  retryOnConflict,
+  StoreError,
+  type StoreFactory,
+  type StoreIndex,
+} from "@scrollback/store-core";
+import { afterItemsOf, MAX_NAMESPACE_BYTES, type Place, pathOf, placeOf, sortedKey } from "./item-names.ts";
 
-/** The longest key of an entry, in bytes. */
-const MAX_KEY_BYTES = 1_024;
-/** The number of namespaces that a process remembers to be there. */
-const MAX_KNOWN = 10_000;
+/** The maximum number of entries of one request. */
+export const MAX_PAGE = 100;
+/** At most 20 repetitions. The other process made progress, so the pauses stay below 200 ms. */
+const RETRIES = { attempts: 21, longestPause: 3 };
+/** A read renews an item's time after this part of it. */
+const RENEWED_AFTER = 0.1;
 
 /** The stored form of an item in its record. */
-interface StoredItem extends Stored {
+interface StoredItem {
+  /** Random, new for each creation. */
+  readonly incarnation: string;
+  /** The number of writes of this incarnation. */
+  readonly writes: number;
   readonly value: Record<string, unknown>;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as the other times. */
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** When its thread expires, by the clock of the process that wrote it; `null`: never. */
+  readonly expiresAt: number | null;
 }
 
-/**
- * Items as records, listed for each namespace by creation time, and the namespaces as records in a list of their own. A namespace stays
- * when its last item is deleted.
- */
+/** An item at one revision. */
+interface ItemSnapshot extends Snapshot<true> {
+  readonly stored: StoredItem;
+}
+
+type ItemMember = Member<true, ItemSnapshot>;
+
+/** An item that was read. */
+export interface FoundItem {
+  readonly member: ItemMember;
+  readonly snapshot: ItemSnapshot;
+  readonly item: Item;
+}
+
+/** Options of {@link ItemTable}. */
+export interface ItemTableOptions {
+  readonly stores: StoreFactory;
+  readonly prefix: string;
+  /** The time after which an item expires. Undefined: never. */
+  readonly ttlMs: number | undefined;
+  readonly refreshOnRead: boolean;
+}
+
+/** Items as records, listed in one index by namespace and key, so that the items below a namespace are one range of it. */
 export class ItemTable {
-  readonly #prefix: string;
-  readonly #items: Records<StoredItem>;
-  readonly #itemLists: Lists<true, RecordSnapshot<StoredItem>>;
-  readonly #namespaces: Records<Stored>;
-  readonly #namespaceList: Lists<true, RecordSnapshot>;
-  /** The namespaces that this process has found or created. */
-  readonly #known = new Set<string>();
+  readonly #records: Records<StoredItem>;
+  readonly #index: StoreIndex;
+  readonly #lists: Lists<true, ItemSnapshot>;
+  readonly #ttlMs: number | undefined;
+  readonly #refreshOnRead: boolean;
 
-  /** @throws StoreError `UNSUPPORTED` for a backend without an index. */
-  constructor(stores: StoreFactory, prefix: string) {
-    this.#prefix = nameOf(prefix);
-    this.#items = new Records({ stores, prefix: `${this.#prefix}:item` });
-    this.#namespaces = new Records({ stores, prefix: `${this.#prefix}:namespace` });
-    const options = { stores, clock: systemListClock, onError: () => undefined };
-    this.#itemLists = new Lists(options);
-    this.#namespaceList = new Lists(options);
+  /** @throws StoreError `UNSUPPORTED` for a backend without an index, and for one that cannot expire threads if `ttlMs` is given. */
+  constructor({ stores: given, prefix, ttlMs, refreshOnRead }: ItemTableOptions) {
+    const stores = ttlMs === undefined ? given : expiring(given, ttlMs);
+    const name = nameOf(prefix);
+    this.#records = new Records({ stores, prefix: `${name}:item` });
+    this.#index = stores.index(`${name}:items`);
+    this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
+    this.#ttlMs = ttlMs;
+    this.#refreshOnRead = refreshOnRead;
   }
 
-  /** The thread of an item's record. @throws StoreError `INVALID_ARGUMENT` for an invalid key. */
-  threadId(namespace: readonly string[], key: string): string {
-    return this.#items.threadId([...namespace, key]);
+  async get(place: Place): Promise<Item | null> {
+    const found = await this.read({ member: this.#member(place) });
+    if (!found) return null;
+    this.#lists.seen(found.member, found.snapshot);
+    await this.renew(found);
+    return found.item;
   }
 
-  async get(namespace: readonly string[], key: string): Promise<Item | null> {
-    const record = this.#item(namespace, key);
-    const found = await record.read();
-    if (!found.listed) return null;
-    this.#itemLists.seen(record, found);
-    return itemOf(namespace, key, found.value);
+  /** Reads an item that a list has. */
+  async read({
+    member,
+    snapshot,
+  }: Pick<ListItem<true, ItemSnapshot>, "member" | "snapshot">): Promise<FoundItem | undefined> {
+    const found = typeof snapshot === "object" ? snapshot : await member.read();
+    if (!found.listed) return undefined;
+    return { member, snapshot: found, item: itemOf(placeOf(member.key), found.stored) };
   }
 
-  /** Returns an item that a list had. */
-  async getListed(namespace: readonly string[], key: string): Promise<Item | null> {
-    const found = await this.#item(namespace, key).read();
-    return found.listed ? itemOf(namespace, key, found.value) : null;
+  /** Begins an item's time again after a read, if it has one. Another writer, or a deletion, may be first. */
+  async renew({ member, snapshot }: FoundItem): Promise<void> {
+    const { expiresAt } = snapshot.stored;
+    if (!this.#refreshOnRead || this.#ttlMs === undefined || expiresAt === null) return;
+    if (Date.now() < expiresAt - (1 - RENEWED_AFTER) * this.#ttlMs) return;
+    try {
+      this.#lists.tellSoon(member, await member.place(snapshot, snapshot.listed));
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+    }
   }
 
   /** Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry. */
-  async put(namespace: readonly string[], key: string, value: Record<string, unknown>): Promise<void> {
-    const record = this.#item(namespace, key);
-    const { isNew, written } = await retried(async () => {
-      const found = await record.read();
+  async put(place: Place, value: Record<string, unknown>): Promise<void> {
+    const member = this.#member(place);
+    const { found, written } = await retryOnConflict(async () => {
+      const found = await member.read();
       const updatedAt = Date.now();
       if (found.listed) {
-        const changed = { ...found.value, writes: found.version + 1, value, updatedAt };
-        return { isNew: false, written: await record.set(changed, found.listed, found.revision) };
+        const changed = { ...found.stored, writes: found.version + 1, value, updatedAt };
+        return { found, written: await this.#set(place, changed, found.listed, found.revision) };
       }
-      await this.#addNamespace(namespace);
-      const item = { ...newRecord(), value, createdAt: updatedAt, updatedAt };
-      const creation = { value: item, order: updatedAt, revision: found.revision };
-      return { isNew: true, written: await createRecord(this.#itemLists, record, creation) };
-    });
-    if (isNew) await this.#itemLists.tell(record, written);
-    else this.#itemLists.seen(record, written);
+      const created = { incarnation: randomUUID(), writes: 1, value, createdAt: updatedAt, updatedAt };
+      const draft = { version: 1, order: 0, told: true as const };
+      const written = await this.#lists.write(member, undefined, member.bases, draft, (listed) =>
+        this.#set(place, created, listed, found.revision),
+      );
+      return { found, written };
+    }, RETRIES);
+    if (!found.listed) await this.#lists.tell(member, written);
+    // The entry must not expire before the item.
+    else if (found.stored.expiresAt !== written.stored.expiresAt) this.#lists.tellSoon(member, written);
+    else this.#lists.seen(member, written);
   }
 
   /** Deletes an item, readable or not. Does nothing for a missing item. */
-  async delete(namespace: readonly string[], key: string): Promise<void> {
-    await this.#itemLists.remove(this.#item(namespace, key), RETRIES);
+  async delete(place: Place): Promise<void> {
+    await this.#lists.remove(this.#member(place), RETRIES);
   }
 
-  /** Yields the namespaces, by name. */
-  async *namespaces(): AsyncGenerator<readonly string[]> {
-    const index = this.#namespacesIndex;
-    const memberOf = (names: Names) => this.#namespace(namespaceOf(names));
-    for await (const { member } of this.#namespaceList.iterate({ index, direction: "up", memberOf }))
-      yield namespaceOf(member);
+  /**
+   * Yields the items below a namespace, by namespace and key, from their entries alone: each still has to be read.
+   *
+   * @param pageSize the number of entries of each request.
+   */
+  async *below(
+    namespace: readonly string[],
+    pageSize: number,
+  ): AsyncGenerator<ListItem<true, ItemSnapshot>, undefined> {
+    const path = pathOf(namespace);
+    if (Buffer.byteLength(path) > MAX_NAMESPACE_BYTES) return;
+    for (let cursor = this.#cursorAt(path), isLast = false; !isLast; isLast = cursor === undefined) {
+      const page = await this.#page(cursor, pageSize);
+      for (const item of page.items) {
+        if (!item.member.key.startsWith(path)) return;
+        yield item;
+      }
+      cursor = page.cursor;
+    }
   }
 
-  /** Yields the keys of a namespace, oldest item first. */
-  async *keys(namespace: readonly string[]): AsyncGenerator<string> {
-    const index = this.#itemsIndex(namespace);
-    const memberOf = ({ key }: Names) => this.#item(namespace, key);
-    for await (const { member } of this.#itemLists.iterate({ index, direction: "up", memberOf }))
-      yield member.key;
+  /** Yields the namespaces below a namespace that have items. One request passes all items of a namespace. */
+  async *namespaces(below: readonly string[]): AsyncGenerator<readonly string[], undefined> {
+    const path = pathOf(below);
+    if (Buffer.byteLength(path) > MAX_NAMESPACE_BYTES) return;
+    let last: string | undefined;
+    for (let cursor = this.#cursorAt(path), isLast = false; !isLast; ) {
+      const page = await this.#page(cursor, MAX_PAGE);
+      for (const { member } of page.items) {
+        if (!member.key.startsWith(path)) return;
+        const { namespace } = placeOf(member.key);
+        const found = pathOf(namespace);
+        if (found !== last) yield namespace;
+        last = found;
+      }
+      isLast = page.cursor === undefined;
+      cursor = page.items.length > 0 && last !== undefined ? this.#cursorAt(afterItemsOf(last)) : page.cursor;
+    }
   }
 
   async flush(): Promise<void> {
-    await Promise.all([this.#itemLists.flush(), this.#namespaceList.flush()]);
+    await this.#lists.flush();
   }
 
-  async #addNamespace(namespace: readonly string[]): Promise<void> {
-    const record = this.#namespace(namespace);
-    if (this.#known.has(record.key)) return;
-    const { isNew, written } = await retried(async () => {
-      const found = await record.read();
-      if (found.listed) return { isNew: false, written: found };
-      const creation = { value: newRecord(), order: 0, revision: found.revision };
-      return { isNew: true, written: await createRecord(this.#namespaceList, record, creation) };
-    });
-    if (isNew) await this.#namespaceList.tell(record, written);
-    else this.#namespaceList.seen(record, written);
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.add(record.key);
+  async #page(cursor: string | undefined, limit: number) {
+    const index = this.#index.name;
+    const memberOf = ({ key }: { readonly key: string }) => this.#member(placeOf(key));
+    return await this.#lists.page({ index, direction: "up", limit, cursor, memberOf });
   }
 
-  #item(namespace: readonly string[], key: string): ListedRecord<StoredItem> {
-    return listedRecord(this.#items, [...namespace, key], { key, bases: [this.#itemsIndex(namespace)] });
+  /** The cursor of the page that begins with the first key that is not less than a text; undefined for `""`. */
+  #cursorAt(key: string): string | undefined {
+    return key === "" ? undefined : this.#index.cursorAfter({ key, id: "", order: 0 }, "up");
   }
 
-  #namespace(namespace: readonly string[]): ListedRecord<Stored> {
-    const bases = [this.#namespacesIndex];
-    return listedRecord(this.#namespaces, namespace, { ...namesOf(namespace), bases });
+  #member(place: Place): ItemMember {
+    const { namespace, key } = place;
+    const parts = [...namespace, key];
+    return {
+      threadId: this.#records.threadId(parts),
+      key: sortedKey(place),
+      bases: [this.#index.name],
+      read: async (signal): Promise<ItemSnapshot | Missing> => {
+        const found = await this.#records.get(parts, signal ? { signal } : {});
+        if (!found?.listed) return { revision: null };
+        return snapshotOf(found.value, found.listed, found.revision);
+      },
+      place: ({ stored, revision }, listed) =>
+        this.#set(place, { ...stored, writes: stored.writes + 1 }, listed, revision),
+    };
   }
 
-  #itemsIndex(namespace: readonly string[]): string {
-    return `${this.#prefix}:items:${nameOf(JSON.stringify(namespace))}`;
-  }
-
-  get #namespacesIndex(): string {
-    return `${this.#prefix}:namespaces`;
+  async #set(
+    { namespace, key }: Place,
+    item: Omit<StoredItem, "expiresAt">,
+    listed: Listed,
+    expectedRevision: Revision | null,
+  ): Promise<ItemSnapshot> {
+    const stored = { ...item, expiresAt: this.#ttlMs === undefined ? null : Date.now() + this.#ttlMs };
+    const revision = await this.#records.set([...namespace, key], stored, { expectedRevision, listed });
+    return snapshotOf(stored, listed, revision);
   }
 }
 
-function newRecord(): Stored {
-  return { incarnation: randomUUID(), writes: 1 };
-}
-
-/** The key of a namespace, which sorts it before those below it; the namespace itself if the key is too long to contain it. */
-function namesOf(namespace: readonly string[]): Names {
-  const key = JSON.stringify(namespace).slice(0, -1);
-  if (Buffer.byteLength(key) <= MAX_KEY_BYTES) return { key };
-  return { key: `#${hash("sha256", key, "base64url")}`, names: namespace };
-}
-
-function namespaceOf({ key, names }: Names): readonly string[] {
-  if (names) return names;
-  if (key.startsWith("#")) throw new StoreError("CORRUPT", `the entry of namespace "${key}" is damaged`);
-  return JSON.parse(`${key}]`);
-}
-
-function itemOf(namespace: readonly string[], key: string, stored: StoredItem): Item {
-  const { value, createdAt, updatedAt } = stored;
+/** The same stores, whose threads expire. */
+function expiring<M>(stores: StoreFactory<M>, ttlMs: number): StoreFactory<M> {
+  // Refuses a backend that cannot expire threads.
+  stores.open("any", { ttlMs });
   return {
-    ...{ value, key, namespace: [...namespace] },
-    ...{ createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) },
+    ...stores,
+    settings: Object.freeze({ ...stores.settings, ttlMs }),
+    open: (threadId, settings) => stores.open(threadId, { ttlMs, ...settings }),
+    withTraits: (traits) => expiring(stores.withTraits(traits), ttlMs),
   };
+}
+
+function snapshotOf(stored: StoredItem, listed: Listed, revision: Revision): ItemSnapshot {
+  const { incarnation, writes: version, expiresAt } = stored;
+  const expiry = expiresAt !== null && { expiresAt };
+  return { incarnation, version, order: listed.order, listed, told: true, revision, stored, ...expiry };
+}
+
+function itemOf({ namespace, key }: Place, { value, createdAt, updatedAt }: StoredItem): Item {
+  const times = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
+  return { value, key, namespace: [...namespace], ...times };
 }

@@ -1,15 +1,22 @@
 import { type Operation, validateNamespace } from "@langchain/langgraph-checkpoint";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { invalid } from "@scrollback/store-core/driver";
+import { hasMethods, invalid } from "@scrollback/store-core/driver";
 import { isCount } from "@scrollback/store-core/internal";
+import { placeProblem } from "./item-names.ts";
 import { checkLimit, checkObject } from "./saver-arguments.ts";
 
 const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
 
-/** The calls that a check needs, none of which does I/O. */
-interface ItemChecks {
-  readonly stores: Pick<StoreFactory, "metadataSize">;
-  threadId(namespace: readonly string[], key: string): string;
+/**
+ * Refuses stores that trim, which would lose a part of an item that is larger than a message.
+ *
+ * @throws StoreError `INVALID_ARGUMENT`, also for anything but a store factory.
+ */
+export function checkItemStores(stores: unknown): void {
+  const problem = hasMethods("withTraits")(stores);
+  if (problem) invalid("ScrollbackStore: stores must be a store factory");
+  if ((stores as { settings?: { maxMessages?: number } }).settings?.maxMessages !== undefined)
+    invalid("ScrollbackStore: stores must not have maxMessages; give a factory without it");
 }
 
 /**
@@ -17,7 +24,11 @@ interface ItemChecks {
  *
  * @throws InvalidNamespaceError, and StoreErrors: `INVALID_ARGUMENT`, `UNSUPPORTED`.
  */
-export function checkOperation(operation: Operation, index: number, items: ItemChecks): void {
+export function checkOperation(
+  operation: Operation,
+  index: number,
+  stores: Pick<StoreFactory, "metadataSize">,
+): void {
   checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
   if ("namespacePrefix" in operation) {
     const { namespacePrefix, filter, limit, offset, query } = operation;
@@ -31,12 +42,12 @@ export function checkOperation(operation: Operation, index: number, items: ItemC
   }
   if ("value" in operation) {
     const { namespace, key, value } = operation;
-    checkItem("put", namespace, key, items);
+    checkItem("put", namespace, key);
     if (Array.isArray(operation.index)) withoutVectors("put: index");
     if (typeof value !== "object")
       invalid("put: value must be an object, or null to delete the item; pass an object");
     try {
-      items.stores.metadataSize(value);
+      stores.metadataSize(value);
     } catch (cause) {
       if (!StoreError.is(cause, "INVALID_ARGUMENT")) throw cause;
       const message = `put: value cannot be stored (${cause.message}); pass plain data`;
@@ -45,7 +56,7 @@ export function checkOperation(operation: Operation, index: number, items: ItemC
     return;
   }
   if ("key" in operation) {
-    checkItem("get", operation.namespace, operation.key, items);
+    checkItem("get", operation.namespace, operation.key);
     return;
   }
   if (!NAMESPACE_LIST_FIELDS.some((field) => field in operation))
@@ -67,12 +78,11 @@ export function checkLabels(what: string, labels: unknown): void {
   if (!Array.isArray(labels)) invalid(`${what} must be an array of strings; pass ["label", …]`);
 }
 
-function checkItem(method: string, namespace: string[], key: string, items: ItemChecks): void {
+function checkItem(method: string, namespace: string[], key: string): void {
   checkLabels(`${method}: namespace`, namespace);
   validateNamespace(namespace, { allowReservedRoot: true });
-  if (typeof key !== "string" || key === "")
-    invalid(`${method}: key must be a non-empty string; pass the item's key`);
-  items.threadId(namespace, key);
+  const problem = placeProblem({ namespace, key });
+  if (problem) invalid(`${method}: ${problem}; pass shorter names, or other text`);
 }
 
 function checkOffset(what: string, offset: unknown): void {

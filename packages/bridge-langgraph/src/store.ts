@@ -17,23 +17,33 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
+import { checkOptions, hasMethods, invalid, isId, storeOptionChecks } from "@scrollback/store-core/driver";
+import { isBoolean } from "@scrollback/store-core/internal";
 import { matchesFilter } from "./item-filter.ts";
-import { ItemTable } from "./item-table.ts";
-import { checkStores } from "./options.ts";
+import { type FoundItem, ItemTable, MAX_PAGE } from "./item-table.ts";
 import { checkObject } from "./saver-arguments.ts";
-import { checkLabels, checkOperation } from "./store-arguments.ts";
+import { checkItemStores, checkLabels, checkOperation } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;
-/** The number of items that are read concurrently. */
+/** The number of items that are read, or written, concurrently. */
 const AT_ONCE = 16;
 
 /** Options of {@link ScrollbackStore}. */
 export interface ScrollbackStoreOptions {
-  /** The storage of items: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
+  /** The storage of items: a store factory of any backend, without `maxMessages`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The prefix of the thread ids. Stores with different prefixes have separate items. Default: `"langgraph-store"`. */
   readonly prefix?: string;
+  /**
+   * The time after which an item expires, from its last `put` on, in milliseconds: a positive integer. An expired item is neither
+   * returned nor listed. A `put` by a store without it makes the item permanent. Default: the `ttlMs` of `stores`, or never.
+   */
+  readonly ttlMs?: number;
+  /**
+   * Whether an item that `get` or `search` returns begins its `ttlMs` again, unless that was done within the last tenth of it.
+   * Default: true.
+   */
+  readonly refreshOnRead?: boolean;
 }
 
 /**
@@ -50,23 +60,27 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   /** Runs the operations of concurrent nodes, which LangGraph puts into one batch. Each has its own outcome. */
   protected readonly store: BaseStore;
   readonly #items: ItemTable;
-  readonly #checks: Parameters<typeof checkOperation>[2];
+  readonly #stores: StoreFactory;
 
   /**
    * Does no I/O.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire; `UNSUPPORTED` for a backend
-   *   without an index.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim; `UNSUPPORTED` for a backend without an
+   *   index, and for `ttlMs` on one that cannot expire threads.
    */
   constructor(options: ScrollbackStoreOptions) {
     super();
-    checkOptions("ScrollbackStore", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
-    const { stores, prefix = "langgraph-store" } = options;
-    checkStores("ScrollbackStore", stores);
-    const factory = stores.withTraits(chatMessageTraits);
-    const items = new ItemTable(factory, prefix);
-    this.#items = items;
-    this.#checks = { stores: factory, threadId: (namespace, key) => items.threadId(namespace, key) };
+    checkOptions("ScrollbackStore", options ?? null, {
+      stores: hasMethods("withTraits"),
+      prefix: isId,
+      ttlMs: storeOptionChecks.ttlMs,
+      refreshOnRead: isBoolean,
+    });
+    checkItemStores(options.stores);
+    const { prefix = "langgraph-store", refreshOnRead = true } = options;
+    this.#stores = options.stores.withTraits(chatMessageTraits);
+    const ttlMs = options.ttlMs ?? this.#stores.settings.ttlMs;
+    this.#items = new ItemTable({ stores: this.#stores, prefix, ttlMs, refreshOnRead });
     this.store = new SeparateOutcomes((operations) => this.#settle(operations));
   }
 
@@ -108,7 +122,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
 
   /**
    * Runs operations: first all reads, concurrently, then all writes. Of several writes to one item only the last is
-   * applied. A search returns items ordered by namespace, then by creation. An operation that fails does not stop the others.
+   * applied. A search returns items in the order of their namespaces, then of their keys. An operation that fails does not stop the others.
    *
    * @throws the error of the first operation that failed, after the others have run: InvalidNamespaceError or StoreErrors.
    */
@@ -139,9 +153,9 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   async #settle(operations: readonly Operation[]): Promise<PromiseSettledResult<unknown>[]> {
     const outcomes: PromiseSettledResult<unknown>[] = await Promise.allSettled(
       operations.map(async (operation, index) => {
-        checkOperation(operation, index, this.#checks);
+        checkOperation(operation, index, this.#stores);
         if (isPut(operation)) return undefined;
-        if (isGet(operation)) return await this.#items.get(operation.namespace, operation.key);
+        if (isGet(operation)) return await this.#items.get(operation);
         return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
       }),
     );
@@ -151,21 +165,16 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
       const item = JSON.stringify([put.namespace, put.key]);
       byItem.set(item, { put, places: [...(byItem.get(item)?.places ?? []), place] });
     }
-    const writes = [...byItem.values()];
-    for (let start = 0; start < writes.length; start += AT_ONCE) {
-      await Promise.all(
-        writes.slice(start, start + AT_ONCE).map(async ({ put, places }) => {
-          const [outcome] = await Promise.allSettled([this.#write(put)]);
-          for (const place of places) outcomes[place] = outcome;
-        }),
-      );
-    }
+    await inBatches([...byItem.values()], async ({ put, places }) => {
+      const [outcome] = await Promise.allSettled([this.#write(put)]);
+      for (const place of places) outcomes[place] = outcome;
+    });
     return outcomes;
   }
 
   async #write({ namespace, key, value }: PutOperation): Promise<void> {
-    if (value === null) await this.#items.delete(namespace, key);
-    else await this.#items.put(namespace, key, value);
+    if (value === null) await this.#items.delete({ namespace, key });
+    else await this.#items.put({ namespace, key }, value);
   }
 
   async #search({
@@ -174,34 +183,23 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     limit = DEFAULT_LIMIT,
     offset = 0,
   }: SearchOperation): Promise<SearchItem[]> {
-    const found: SearchItem[] = [];
+    if (limit <= 0) return [];
+    const isFiltered = Object.keys(filter).length > 0;
     const end = offset + limit;
-    if (limit <= 0) return found;
-    for await (const batch of this.#candidates(namespacePrefix)) {
-      const items = await Promise.all(batch.map(([namespace, key]) => this.#items.getListed(namespace, key)));
+    const listed = this.#items.below(namespacePrefix, isFiltered ? MAX_PAGE : Math.min(end, MAX_PAGE));
+    // Without a filter the entries say enough about the items before `offset`.
+    const passed = isFiltered ? 0 : (await take(listed, offset)).length;
+    const found: FoundItem[] = [];
+    while (found.length < end - passed) {
+      const batch = await take(listed, isFiltered ? AT_ONCE : Math.min(AT_ONCE, end - passed - found.length));
+      if (batch.length === 0) break;
+      const items = await Promise.all(batch.map((one) => this.#items.read(one)));
       // An item may have been deleted since it was listed.
-      const there = items.filter((item): item is Item => item !== null);
-      found.push(...there.filter(({ value }) => matchesFilter(value, filter)));
-      if (found.length >= end) break;
+      for (const one of items) if (one && matchesFilter(one.item.value, filter)) found.push(one);
     }
-    return found.slice(offset, end);
-  }
-
-  /** Yields the items below a namespace, in batches. */
-  async *#candidates(
-    prefix: readonly string[],
-  ): AsyncGenerator<[namespace: readonly string[], key: string][]> {
-    let batch: [readonly string[], string][] = [];
-    for await (const namespace of this.#items.namespaces()) {
-      if (!prefix.every((label, depth) => namespace[depth] === label)) continue;
-      for await (const key of this.#items.keys(namespace)) {
-        batch.push([namespace, key]);
-        if (batch.length < AT_ONCE) continue;
-        yield batch;
-        batch = [];
-      }
-    }
-    yield batch;
+    const returned = found.slice(offset - passed, end - passed);
+    await inBatches(returned, (one) => this.#items.renew(one));
+    return returned.map(({ item }) => item);
   }
 
   async #listNamespaces({
@@ -211,7 +209,8 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     offset = 0,
   }: ListNamespacesOperation): Promise<string[][]> {
     const found = new Map<string, string[]>();
-    for await (const namespace of this.#items.namespaces()) {
+    if (limit <= 0) return [];
+    for await (const namespace of this.#items.namespaces(literalPrefix(matchConditions))) {
       if (!matchConditions.every((condition) => matches(namespace, condition))) continue;
       const cut = namespace.slice(0, maxDepth);
       found.set(JSON.stringify(cut), cut);
@@ -259,4 +258,27 @@ function matches(namespace: readonly string[], { matchType, path }: MatchConditi
   if (path.length > namespace.length) return false;
   const start = matchType === "prefix" ? 0 : namespace.length - path.length;
   return path.every((label, depth) => label === "*" || namespace[start + depth] === label);
+}
+
+/** The labels with which each namespace begins that matches the conditions. */
+function literalPrefix(conditions: readonly MatchCondition[]): readonly string[] {
+  const { path = [] } = conditions.find(({ matchType }) => matchType === "prefix") ?? {};
+  const wildcard = path.indexOf("*");
+  return wildcard < 0 ? path : path.slice(0, wildcard);
+}
+
+/** The next items of an iteration: fewer at its end. */
+async function take<T>(iterator: AsyncIterator<T, undefined>, count: number): Promise<T[]> {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+async function inBatches<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+  for (let start = 0; start < all.length; start += AT_ONCE)
+    await Promise.all(all.slice(start, start + AT_ONCE).map(run));
 }
