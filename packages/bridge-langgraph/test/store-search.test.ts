@@ -7,12 +7,13 @@ import { GatedDriver } from "./gated-driver.ts";
 const ITEMS = 120;
 const namespaces = [["a"], ["b"], ["b", "c"], ["b-"], ["c", "b"]];
 
-/** A store with 120 items in each namespace, `{ n }` from 0 to 119, and what its requests are. */
+/** A store with 120 items in each namespace, `{ n }` from 0 to 119, 320 in the first one, and what its requests are. */
 async function filled() {
   const driver = new MemoryDriver();
   const writer = new ScrollbackStore({ stores: createStores(driver) });
   for (const namespace of namespaces)
-    for (let n = 0; n < ITEMS; n++) await writer.put(namespace, `${100 + n}`, { n });
+    for (let n = 0; n < (namespace[0] === "a" ? 320 : ITEMS); n++)
+      await writer.put(namespace, `${100 + n}`, { n });
   const watched = new WatchedDriver(driver);
   const store = new ScrollbackStore({ stores: createStores(watched) });
   const requestsOf = async (...search: Parameters<ScrollbackStore["search"]>) => {
@@ -66,7 +67,7 @@ test("a filter stops when it has found enough, and otherwise reads its namespace
     current -= 1;
   });
   const store = new ScrollbackStore({ stores: createStores(gated) });
-  expect(await store.search([], { filter: { n: -1 } })).toEqual([]);
+  expect(await store.search(["b"], { filter: { n: -1 } })).toEqual([]);
   expect(most).toBe(16);
 });
 
