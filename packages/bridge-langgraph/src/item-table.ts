@@ -66,6 +66,7 @@ export interface ItemTableOptions {
 
 /** Items as records, listed in one index by namespace and key, so that the items below a namespace are one range of it. */
 export class ItemTable {
+  readonly #recordsOf: (ttlMs: number | undefined) => Records<StoredItem>;
   readonly #records: Records<StoredItem>;
   readonly #index: StoreIndex;
   readonly #lists: Lists<true, ItemSnapshot>;
@@ -74,9 +75,11 @@ export class ItemTable {
 
   /** @throws StoreError `UNSUPPORTED` for a backend without an index, and for one that cannot expire threads if `ttlMs` is given. */
   constructor({ stores: given, prefix, ttlMs, refreshOnRead }: ItemTableOptions) {
-    const stores = ttlMs === undefined ? given : expiring(given, ttlMs);
     const name = nameOf(prefix);
-    this.#records = new Records({ stores, prefix: `${name}:item` });
+    const within = (ms: number | undefined) => (ms === undefined ? given : expiring(given, ms));
+    const stores = within(ttlMs);
+    this.#recordsOf = (ms) => new Records({ stores: within(ms), prefix: `${name}:item` });
+    this.#records = this.#recordsOf(ttlMs);
     this.#index = stores.index(`${name}:items`);
     this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
     this.#ttlMs = ttlMs;
@@ -107,32 +110,39 @@ export class ItemTable {
     if (!this.#refreshOnRead || this.#ttlMs === undefined || expiresAt === null) return;
     if (Date.now() < expiresAt - (1 - RENEWED_AFTER) * this.#ttlMs) return;
     try {
-      this.#lists.tellSoon(member, await member.place(snapshot, snapshot.listed));
+      const { stored, listed, revision } = snapshot;
+      const renewed = await this.#set(placeOf(member.key), next(stored), listed, revision, this.#ttlMs);
+      await this.#lists.tell(member, renewed);
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
     }
   }
 
-  /** Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry. */
+  /** Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry, an update with a time tells it. */
   async put(place: Place, value: Record<string, unknown>): Promise<void> {
     const member = this.#member(place);
     const { found, written } = await retryOnConflict(async () => {
       const found = await member.read();
       const updatedAt = Date.now();
       if (found.listed) {
-        const changed = { ...found.stored, writes: found.version + 1, value, updatedAt };
-        return { found, written: await this.#set(place, changed, found.listed, found.revision) };
+        const changed = { ...next(found.stored), value, updatedAt };
+        return { found, written: await this.#set(place, changed, found.listed, found.revision, this.#ttlMs) };
       }
       const created = { incarnation: randomUUID(), writes: 1, value, createdAt: updatedAt, updatedAt };
       const draft = { version: 1, order: 0, told: true as const };
-      const written = await this.#lists.write(member, undefined, member.bases, draft, (listed) =>
-        this.#set(place, created, listed, found.revision),
+      const { stored, listed, revision } = await this.#lists.write(
+        member,
+        undefined,
+        member.bases,
+        draft,
+        (listed) => this.#set(place, created, listed, found.revision, this.#ttlMs),
       );
-      return { found, written };
+      // Its expiry was taken before the commit, so that no list believes the entry after the item has expired.
+      return { found, written: snapshotOf(stored, listed, revision) };
     }, RETRIES);
-    if (!found.listed) await this.#lists.tell(member, written);
-    // The entry must not expire before the item.
-    else if (found.stored.expiresAt !== written.stored.expiresAt) this.#lists.tellSoon(member, written);
+    // An entry with a time must not end before its item, also if this process ends with the call.
+    if (!found.listed || found.stored.expiresAt !== written.stored.expiresAt)
+      await this.#lists.tell(member, written);
     else this.#lists.seen(member, written);
   }
 
@@ -208,8 +218,12 @@ export class ItemTable {
         if (!found?.listed) return { revision: null };
         return snapshotOf(found.value, found.listed, found.revision);
       },
-      place: ({ stored, revision }, listed) =>
-        this.#set(place, { ...stored, writes: stored.writes + 1 }, listed, revision),
+      // A new entry for one that was lost changes nothing of the item, so it keeps the time that it has left.
+      place: ({ stored, revision }, listed) => {
+        const { expiresAt } = stored;
+        const ttlMs = expiresAt === null ? undefined : Math.max(1, expiresAt - Date.now());
+        return this.#set(place, next(stored), listed, revision, ttlMs);
+      },
     };
   }
 
@@ -218,11 +232,18 @@ export class ItemTable {
     item: Omit<StoredItem, "expiresAt">,
     listed: Listed,
     expectedRevision: Revision | null,
+    ttlMs: number | undefined,
   ): Promise<ItemSnapshot> {
-    const stored = { ...item, expiresAt: this.#ttlMs === undefined ? null : Date.now() + this.#ttlMs };
-    const revision = await this.#records.set([...namespace, key], stored, { expectedRevision, listed });
+    const stored = { ...item, expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs };
+    const records = ttlMs === this.#ttlMs ? this.#records : this.#recordsOf(ttlMs);
+    const revision = await records.set([...namespace, key], stored, { expectedRevision, listed });
     return snapshotOf(stored, listed, revision);
   }
+}
+
+/** An item at its next write. */
+function next(stored: StoredItem): StoredItem {
+  return { ...stored, writes: stored.writes + 1 };
 }
 
 /** The same stores, whose threads expire. */

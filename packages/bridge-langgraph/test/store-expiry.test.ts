@@ -1,3 +1,4 @@
+import { iterateEntries } from "@scrollback/collections";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
@@ -111,7 +112,6 @@ describe.each(backends)("on %s", (_, open) => {
       pass(HOUR / 2);
       await store.get(["a"], "k");
       await store.put(["a"], "l", { n });
-      await store.flush();
     }
     expect(await store.search(["a"])).toHaveLength(2);
     pass(HOUR);
@@ -123,7 +123,6 @@ describe.each(backends)("on %s", (_, open) => {
     const { stores, store } = await opened();
     const permanent = new ScrollbackStore({ stores });
     await permanent.put(["a"], "k", { n: 2 });
-    await permanent.flush();
     pass(30 * DAY);
     expect(await store.search(["a"])).toMatchObject([{ value: { n: 2 } }]);
     await store.flush();
@@ -133,6 +132,46 @@ describe.each(backends)("on %s", (_, open) => {
     pass(HOUR);
     expect(await permanent.search([])).toEqual([]);
   });
+});
+
+test("an item whose entry was lost is listed again after a read, and keeps its time", async () => {
+  const stores = createMemoryStores();
+  const permanent = new ScrollbackStore({ stores });
+  const expiring = new ScrollbackStore({ stores, ttlMs: HOUR });
+  await permanent.put(["a"], "permanent", {});
+  await expiring.put(["a"], "expiring", {});
+  for await (const { index, entry } of iterateEntries(stores)) {
+    const { key, id } = entry;
+    await stores.index(index).remove({ key, id });
+  }
+  pass(HOUR / 2);
+  // Another process of each, which tells the entry of what it reads.
+  for (const [key, ttlMs] of [
+    ["permanent", HOUR],
+    ["expiring", undefined],
+  ] as const) {
+    await using reader = new ScrollbackStore({ stores, ...(ttlMs && { ttlMs }) });
+    expect(await reader.get(["a"], key)).not.toBeNull();
+  }
+  expect(await permanent.search(["a"])).toHaveLength(2);
+  pass(HOUR / 2);
+  expect(await permanent.search(["a"])).toMatchObject([{ key: "permanent" }]);
+  pass(30 * DAY);
+  expect(await permanent.search(["a"])).toMatchObject([{ key: "permanent" }]);
+});
+
+test("a namespace is not listed after its item has expired, also if the reply of its commit came late", async () => {
+  const driver = new MemoryDriver();
+  const slow = new WatchedDriver(driver);
+  slow.commit = async (request) => {
+    const committed = await driver.commit(request);
+    pass(MINUTE);
+    return committed;
+  };
+  const store = new ScrollbackStore({ stores: createStores(slow), ttlMs: HOUR });
+  await store.put(["a"], "k", {});
+  pass(HOUR - MINUTE);
+  expect(await store.listNamespaces()).toEqual([]);
 });
 
 test("ttlMs is that of the stores by default", async () => {
@@ -146,23 +185,27 @@ test("ttlMs is that of the stores by default", async () => {
   expect(stores.settings.ttlMs).toBe(HOUR);
 });
 
-test("a read begins the time again at most once in a tenth of it, with one commit", async () => {
+test("a read begins the time again at most once in a tenth of it, with a commit and a write of the entry", async () => {
   const watched = new WatchedDriver(new MemoryDriver());
   const store = new ScrollbackStore({ stores: createStores(watched), ttlMs: HOUR });
-  await store.put(["a"], "k", {});
-  const commitsOf = async (call: () => Promise<unknown>) => {
+  const costOf = async (call: () => Promise<unknown>) => {
     watched.reset();
     await call();
-    return watched.commits.length;
+    const { reads, commits, deletions, entries } = watched;
+    return [reads, commits, deletions, entries].map(({ length }) => length);
   };
-  pass(HOUR / 10 - 1);
-  expect(await commitsOf(() => store.get(["a"], "k"))).toBe(0);
+  expect(await costOf(() => store.put(["a"], "k", {}))).toEqual([1, 1, 0, 2]);
   pass(1);
-  expect(await commitsOf(() => store.get(["a"], "k"))).toBe(1);
-  expect(await commitsOf(() => store.search(["a"]))).toBe(0);
+  expect(await costOf(() => store.put(["a"], "k", {}))).toEqual([1, 1, 0, 1]);
+  pass(HOUR / 10 - 1);
+  expect(await costOf(() => store.get(["a"], "k"))).toEqual([1, 0, 0, 0]);
+  pass(1);
+  expect(await costOf(() => store.get(["a"], "k"))).toEqual([1, 1, 0, 1]);
+  expect(await costOf(() => store.search(["a"]))).toEqual([1, 0, 0, 1]);
   pass(HOUR / 10);
-  expect(await commitsOf(() => store.search(["a"]))).toBe(1);
-  expect(await commitsOf(() => store.get(["a"], "k"))).toBe(0);
+  expect(await costOf(() => store.search(["a"]))).toEqual([1, 1, 0, 2]);
+  expect(await costOf(() => store.get(["a"], "k"))).toEqual([1, 0, 0, 0]);
+  expect(await costOf(() => store.delete(["a"], "k"))).toEqual([1, 0, 1, 3]);
 });
 
 test("an item that is deleted or written while a read begins its time again is returned as it was read", async () => {
