@@ -174,7 +174,7 @@ test("a namespace is not listed after its item has expired, also if the reply of
   expect(await store.listNamespaces()).toEqual([]);
 });
 
-test("ttlMs is that of the stores by default", async () => {
+test("ttlMs is that of the stores by default, and a store with a shorter one does not shorten it by a read", async () => {
   const stores = createMemoryStores({ ttlMs: HOUR });
   const store = new ScrollbackStore({ stores });
   const longer = new ScrollbackStore({ stores, ttlMs: DAY, prefix: "longer" });
@@ -183,6 +183,10 @@ test("ttlMs is that of the stores by default", async () => {
   expect(await store.get(["a"], "k")).toBeNull();
   expect(await longer.get(["a"], "k")).not.toBeNull();
   expect(stores.settings.ttlMs).toBe(HOUR);
+  const shorter = new ScrollbackStore({ stores, ttlMs: MINUTE, prefix: "longer" });
+  expect(await shorter.get(["a"], "k")).not.toBeNull();
+  pass(DAY - 2 * HOUR);
+  expect(await shorter.get(["a"], "k")).not.toBeNull();
 });
 
 test("a read begins the time again at most once in a tenth of it, with a commit and a write of the entry", async () => {
