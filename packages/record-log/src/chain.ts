@@ -16,8 +16,6 @@ const RUNS_KEPT = 128;
 const OLDEST_RUNS_KEPT = 1_024;
 /** The maximum number of attempts to insert a row. */
 export const MAX_ATTEMPTS = 200;
-const LONGEST_PAUSE_MS = 100;
-const FIRST_PAUSE_MS = 25;
 
 /** One moment by both clocks. */
 export interface Moment {
@@ -107,14 +105,8 @@ export class MissingRow extends Error {
   }
 }
 
-/** @param lost the number of attempts that were lost before, from 0. */
-export async function pauseAfterLosing(
-  clock: Clock,
-  lost: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** lost), signal);
-}
+/** Thrown to restart an attempt whose state of the log is wrong or too old. */
+export class StartOver extends Error {}
 
 export function tooManyWriters(): StoreError {
   return new StoreError("UNAVAILABLE", `the thread has too many writers: ${MAX_ATTEMPTS} attempts lost`, {

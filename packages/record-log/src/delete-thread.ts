@@ -1,17 +1,9 @@
 import { StoreError } from "@scrollback/store-core";
 import type { Clock } from "@scrollback/store-core/driver";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core/driver";
-import { newIncarnation as newToken, throwIfAborted } from "@scrollback/store-core/internal";
+import { newIncarnation as newToken, retry, throwIfAborted } from "@scrollback/store-core/internal";
 import type { Closing } from "./attempts.ts";
-import {
-  isAlive,
-  isEnd,
-  isRecent,
-  MAX_ATTEMPTS,
-  momentOf,
-  pauseAfterLosing,
-  tooManyWriters,
-} from "./chain.ts";
+import { isAlive, isEnd, isRecent, MAX_ATTEMPTS, momentOf, StartOver, tooManyWriters } from "./chain.ts";
 import { DELETED_MS, never, outlivesLateRoots, RELEASED_MS, SOLID_MARGIN_MS } from "./expiry.ts";
 import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
@@ -42,8 +34,7 @@ export async function deleteThread(
   { threadId: stream, expectedRevision, signal }: DeleteRequest,
   closings: Closing[],
 ): Promise<DeleteOutcome> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    if (attempt > 0) await pauseAfterLosing(clock, attempt - 1, signal);
+  const attempt = async (): Promise<DeleteOutcome> => {
     const began = momentOf(clock);
     const newest = await readNewest(log, stream);
     const { head, isOpen } = newest;
@@ -60,20 +51,27 @@ export async function deleteThread(
       return { outcome: "revision-conflict", revision };
     const closing = closingOn(newest, began.wall);
     if (closing) {
-      if (!isRecent(clock, began)) continue;
+      if (!isRecent(clock, began)) throw new StartOver();
       // Nobody waits for it, so a later write may have been made.
       throwIfAborted(signal);
       const { number, token, incarnation, root } = closing;
       closings.push({ number, token, incarnation, root, sent: began });
       const taken = await insertHead(log, stream, closing, []);
       // This late, its key may have been free again, so that no thread was closed.
-      if (taken !== true || !isRecent(clock, began)) continue;
+      if (taken !== true || !isRecent(clock, began)) throw new StartOver();
     }
     const last = closing ?? { number: newest.highest, root: newest.root?.number ?? 0, closed: head?.closed };
     await release(log, stream, clock, last, newest.root);
     return { outcome: "deleted" };
-  }
-  throw tooManyWriters();
+  };
+  return await retry(attempt, {
+    attempts: MAX_ATTEMPTS,
+    isRetryable: (error) => error instanceof StartOver,
+    exhausted: tooManyWriters,
+    longestPause: 2,
+    signal,
+    clock,
+  });
 }
 
 async function readNewest(log: RecordLog, stream: string): Promise<Newest> {

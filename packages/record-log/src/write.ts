@@ -21,6 +21,7 @@ import {
   MissingRow,
   type Moment,
   momentOf,
+  StartOver,
   tooManyWriters,
 } from "./chain.ts";
 import { blankDead, isCollectionDue, planCollection } from "./collect.ts";
@@ -59,9 +60,6 @@ const LONG_AGO: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEG
 
 /** A writer that lost at a number then knows the row there, and tries the next number. */
 const MAX_LOSSES = 5;
-
-/** Thrown to restart an attempt whose cached state is wrong or too old. */
-class StartOver extends Error {}
 
 /** Thrown to restart an attempt because another writer was first. */
 class Lost extends StartOver {}

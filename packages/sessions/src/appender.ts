@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "@scrollback/collections";
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "./limits.ts";
 import { refresh, show } from "./live-session.ts";
 import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
@@ -32,7 +32,9 @@ import { threads } from "./threads.ts";
 
 /** The number of newest events that are searched for an event that may already be appended. */
 const LOOKED_THROUGH = 64;
-const MAX_ATTEMPTS = 1_000;
+
+/** Thrown if another write was first. The other conflicts of an append are those of its caller. */
+class Lost extends Error {}
 
 /** The dependencies of an {@link Appender}. */
 export interface AppenderParts {
@@ -93,23 +95,26 @@ export class Appender {
       finished?.revision === location.revision && !isHeld
         ? { ...finished, replaced: [] }
         : await this.#catchUp(append, isHeld);
-    for (let attempt = 0; known !== undefined; attempt++) {
+    const attempt = async (lost: number) => {
+      if (lost > 0) known = await this.#catchUp(append, true);
+      if (!known) return undefined;
       const base = await this.#parts.shared.basisOf("appendEvent", key, delta);
       const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
       const count = known.head.events + (known.replaced.length > 0 ? 0 : 1);
       const head = nextHead(known.head, count, stored, delta, this.#parts.stamps.next(clock));
-      const written = await this.#commit(append, known, head);
-      if (written === undefined) {
-        if (attempt >= MAX_ATTEMPTS) throw stale();
-        if (attempt > 0) await pause(Math.min(attempt, 3), undefined, this.#parts.clock);
-        known = await this.#catchUp(append, true);
-        continue;
-      }
-      show(session, event, head, written.revision);
-      this.#parts.lists.tellSoon(member, written);
-      await this.written(key, written, base);
-      return;
-    }
+      return { head, base, written: await this.#commit(append, known, head) };
+    };
+    const made = await retry(attempt, {
+      ...WRITE_RETRIES,
+      isFirstCached: true,
+      isRetryable: (error) => error instanceof Lost,
+      exhausted: stale,
+      clock: this.#parts.clock,
+    });
+    if (!made) return;
+    show(session, event, made.head, made.written.revision);
+    this.#parts.lists.tellSoon(member, made.written);
+    await this.written(key, made.written, made.base);
   }
 
   /**
@@ -160,12 +165,12 @@ export class Appender {
     return { ...app, ...user };
   }
 
-  /** Returns the session after the event, or undefined if another write was first. */
+  /** Returns the session after the event. @throws Lost if another write was first. */
   async #commit(
     { member, stored }: Append,
     { revision, head: before, replaced }: Ground,
     head: Head,
-  ): Promise<ListedSession | undefined> {
+  ): Promise<ListedSession> {
     const store = this.#parts.stores.open(member.threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
     const changeTo = (metadata: Head) => ({ drop: replaced.length, append, metadata });
@@ -179,7 +184,7 @@ export class Appender {
       );
     } catch (error) {
       this.#finishedHeads.delete(member.threadId);
-      if (StoreError.is(error, "CONFLICT")) return undefined;
+      if (StoreError.is(error, "CONFLICT")) throw new Lost();
       throw explained("appendEvent", error, head, this.#parts.stores);
     }
   }

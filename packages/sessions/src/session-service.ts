@@ -1,8 +1,10 @@
 import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { retry } from "@scrollback/store-core/internal";
 import { Appender } from "./appender.ts";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
 import { deleteSession, deleteUser } from "./deletion.ts";
+import { CREATE_RETRIES } from "./limits.ts";
 import { listSessions } from "./list-sessions.ts";
 import { sessionOf } from "./live-session.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
@@ -23,8 +25,6 @@ import { newHead, readSession } from "./session-thread.ts";
 import { createThread, updateThread, type WriteParts } from "./session-writes.ts";
 import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
-
-const MAX_ATTEMPTS = 20;
 
 /** Options of {@link SessionService}. */
 export interface SessionServiceOptions {
@@ -138,15 +138,9 @@ export class SessionService implements AsyncDisposable {
     const { appName, userId } = request;
     const sessionId = request.sessionId?.trim();
     if (!sessionId) return await this.createSession(request);
-    for (let attempt = 0; ; attempt++) {
-      const found = await this.getSession({ appName, userId, sessionId });
-      if (found) return found;
-      try {
-        return await this.createSession(request);
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-      }
-    }
+    const attempt = async () =>
+      (await this.getSession({ appName, userId, sessionId })) ?? (await this.createSession(request));
+    return await retry(attempt, { ...CREATE_RETRIES, clock: this.#parts.clock });
   }
 
   /**

@@ -1,7 +1,8 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import type { Appender } from "./appender.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
+import { CREATE_RETRIES, WRITE_RETRIES } from "./limits.ts";
 import type { Scopes } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import {
@@ -13,9 +14,6 @@ import {
 } from "./session-lists.ts";
 import { explained, type Head, missing, readSession, updatedHead } from "./session-thread.ts";
 import type { SharedStates } from "./shared-state.ts";
-
-const MAX_CREATE_ATTEMPTS = 20;
-const MAX_UPDATE_ATTEMPTS = 1_000;
 
 /** The dependencies of writes without an event. */
 export interface WriteParts {
@@ -39,26 +37,27 @@ export async function createThread(
 ): Promise<ListedSession> {
   const member = memberOf(stores, key);
   const store = stores.open(member.threadId);
-  let expectedRevision: Revision | null = null;
-  for (let attempt = 0; ; attempt++) {
+  const attempt = async (lost: number) => {
+    let expectedRevision: Revision | null = null;
+    if (lost > 0) {
+      const view = await readSession(stores, store.threadId, 0);
+      if (view.head !== undefined) {
+        lists.seen(member, listedSession(view));
+        return undefined;
+      }
+      // A session was deleted meanwhile, or the thread is empty.
+      expectedRevision = view.revision;
+    }
     const head = createHead();
-    try {
-      return await writeHead(lists, member, undefined, head, async (metadata) =>
-        String(await store.commit({ metadata }, { expectedRevision })),
-      );
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
-        throw explained("createSession", error, head, stores);
-    }
-    const view = await readSession(stores, store.threadId, 0);
-    if (view.head !== undefined) {
-      lists.seen(member, listedSession(view));
-      throw new StoreError("CONFLICT", `createSession: sessionId "${key.sessionId}" already exists`);
-    }
-    // A session was deleted meanwhile, or the thread is empty.
-    expectedRevision = view.revision;
-    await pause(0, undefined, clock);
-  }
+    return await writeHead(lists, member, undefined, head, async (metadata) =>
+      String(await store.commit({ metadata }, { expectedRevision })),
+    ).catch((error) => {
+      throw explained("createSession", error, head, stores);
+    });
+  };
+  const created = await retry(attempt, { ...CREATE_RETRIES, clock });
+  if (created) return created;
+  throw new StoreError("CONFLICT", `createSession: sessionId "${key.sessionId}" already exists`);
 }
 
 /**
@@ -73,7 +72,7 @@ export async function updateThread(
 ): Promise<ListedSession> {
   const member = memberOf(stores, key);
   const store = stores.open(member.threadId);
-  for (let attempt = 0; ; attempt++) {
+  const attempt = async () => {
     const view = await readSession(stores, store.threadId, 0);
     if (view.head === undefined) throw missing("updateSession", key);
     await appender.finish(key, view);
@@ -81,19 +80,15 @@ export async function updateThread(
     const known = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
     const head = updatedHead(view.head, title, delta, stamps.next(known));
     const { revision: expectedRevision } = view;
-    let written: ListedSession;
-    try {
-      written = await writeHead(lists, member, view.head, head, async (metadata) =>
-        String(await store.commit({ metadata }, { expectedRevision })),
-      );
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
-        throw explained("updateSession", error, head, stores);
-      await pause(Math.min(attempt, 3), undefined, clock);
-      continue;
-    }
-    lists.tellSoon(member, written);
-    await appender.written(key, written, base);
-    return written;
-  }
+    const written = await writeHead(lists, member, view.head, head, async (metadata) =>
+      String(await store.commit({ metadata }, { expectedRevision })),
+    ).catch((error) => {
+      throw explained("updateSession", error, head, stores);
+    });
+    return { written, base };
+  };
+  const { written, base } = await retry(attempt, { ...WRITE_RETRIES, clock });
+  lists.tellSoon(member, written);
+  await appender.written(key, written, base);
+  return written;
 }

@@ -1,9 +1,9 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "./limits.ts";
 import { isEmpty, largestKey, ownValue, prefixed, type Scopes, type Values } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import { threads } from "./threads.ts";
@@ -14,7 +14,6 @@ const MAX_FINISHED = 64;
 const MAX_BYTES = 192 * 1024;
 /** The size of a delta of up to this many encoded bytes is checked against the cached state, without a read. */
 const SMALL_DELTA = 4 * 1024;
-const MAX_ATTEMPTS = 1_000;
 
 /** The delta of one event for an app or a user. */
 export interface SharedWrite {
@@ -206,7 +205,8 @@ export class SharedStates {
     return await this.#inTurn(threadId, async () => {
       const store = this.#stores.open(threadId);
       let shared = this.#cache.get(threadId)?.shared ?? (await this.load(threadId));
-      for (let attempt = 0; ; attempt++) {
+      const attempt = async (lost: number) => {
+        if (lost > 0) shared = await this.load(threadId);
         const content = change(shared);
         if (content === undefined) return shared;
         try {
@@ -217,14 +217,13 @@ export class SharedStates {
           return shared;
         } catch (error) {
           this.#setCached(threadId, undefined);
-          // The cached state may have been larger than the current one.
-          const isOutdated =
-            StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && attempt === 0);
-          if (!isOutdated || attempt >= MAX_ATTEMPTS) throw error;
+          throw error;
         }
-        await pause(Math.min(attempt, 3), undefined, this.#clock);
-        shared = await this.load(threadId);
-      }
+      };
+      // The cached state may have been larger than the current one.
+      const isRetryable = (error: unknown, made: number) =>
+        StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && made === 1);
+      return await retry(attempt, { ...WRITE_RETRIES, isRetryable, clock: this.#clock });
     });
   }
 

@@ -55,6 +55,6 @@ export {
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
-export { abortedError, type ConflictRetries, pause, throwIfAborted, untilAborted } from "./retry.ts";
+export { abortedError, pause, type Retries, retry, throwIfAborted, untilAborted } from "./retry.ts";
 export { emitWarning, unrefTimer } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";

@@ -31,6 +31,16 @@ export interface ConflictRetries {
   clock?: Pick<Clock, "sleep"> | undefined;
 }
 
+/** Options of {@link retry}. */
+export interface Retries extends ConflictRetries {
+  /** Whether an error leads to another attempt after `made` attempts. Default: a `CONFLICT` does. */
+  isRetryable?(error: unknown, made: number): boolean;
+  /** Whether the first attempt uses cached state, so that the second one follows without a pause. Default false. */
+  isFirstCached?: boolean;
+  /** The error after the last attempt. Default: that of the attempt. */
+  exhausted?(error: unknown, attempts: number): unknown;
+}
+
 /**
  * Runs a read and the compare-and-set that follows it. Retries after a pause when another writer was first.
  *
@@ -41,68 +51,62 @@ export interface ConflictRetries {
  *   await store.commit({ metadata: next(metadata) }, { expectedRevision: revision });
  * });
  */
-export async function retryOnConflict<T>(
-  attempt: () => Promise<T>,
-  { signal, attempts = 100, longestPause = Number.POSITIVE_INFINITY, clock }: ConflictRetries = {},
-): Promise<T> {
-  for (let made = 1; ; made++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || made >= attempts) throw error;
-    }
-    await pause(Math.min(made - 1, longestPause), signal, clock);
-  }
+export function retryOnConflict<T>(attempt: () => Promise<T>, options: ConflictRetries = {}): Promise<T> {
+  return retry(attempt, { attempts: 100, ...options });
 }
 
 /**
- * Repeats `operation` while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt. Only
- * for repeatable operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
+ * Runs `attempt` with the number of earlier attempts, until it fails with an error that is not retryable, or for the last time. Pauses
+ * before each repetition.
+ *
+ * @throws what `attempt` throws, the error of `exhausted` after the last attempt, and `ABORTED` for an abort in a pause.
  */
-export async function withRetries<T>(
-  operation: () => Promise<T>,
-  signal?: AbortSignal,
-  onRetry?: (error: StoreError) => void,
-  clock = systemClock,
-): Promise<T> {
-  const began = clock.monotonic();
+export async function retry<T>(attempt: (made: number) => Promise<T>, options: Retries = {}): Promise<T> {
   try {
-    return await operation();
+    return await attempt(0);
   } catch (error) {
-    return await retryAfter(error, began, operation, { signal, onRetry, clock });
+    return await retryAfter(error, attempt, options);
   }
 }
 
-/** The options of {@link retryAfter}. */
-export interface RetryOptions {
-  readonly signal: AbortSignal | undefined;
-  /** Called with the error before each attempt. */
-  readonly onRetry: ((error: StoreError) => void) | undefined;
-  readonly clock: Clock;
-}
-
-/**
- * The rest of {@link withRetries}, after a first attempt that began at `began` (of the clock's monotonic time) and failed
- * with `first`.
- */
+/** The rest of {@link retry}, after a first attempt that failed with `first`. */
 export async function retryAfter<T>(
   first: unknown,
-  began: number,
-  operation: () => Promise<T>,
-  { signal, onRetry, clock }: RetryOptions,
+  attempt: (made: number) => Promise<T>,
+  options: Retries,
 ): Promise<T> {
-  const end = began + WINDOW_MS;
+  const { isRetryable = isConflict, attempts = Number.POSITIVE_INFINITY } = options;
+  const { longestPause = Number.POSITIVE_INFINITY, signal, clock } = options;
   let error = first;
-  for (let attempt = 0; ; attempt++) {
-    if (!StoreError.is(error) || !error.retryable || clock.monotonic() >= end) throw error;
-    onRetry?.(error);
-    await pause(attempt, signal, clock);
+  for (let made = 1; ; made++) {
+    if (!isRetryable(error, made)) throw error;
+    if (made >= attempts) throw options.exhausted?.(error, made) ?? error;
+    if (made > 1 || !options.isFirstCached) await pause(Math.min(made - 1, longestPause), signal, clock);
     try {
-      return await operation();
+      return await attempt(made);
     } catch (next) {
       error = next;
     }
   }
+}
+
+const isConflict = (error: unknown) => StoreError.is(error, "CONFLICT");
+
+/**
+ * Says which errors are those of a short outage: a retryable `UNAVAILABLE`, for 5 seconds from `began` (of the clock's monotonic time). Only for repeatable operations:
+ * reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
+ */
+export function duringOutage(
+  clock: Clock,
+  onRetry?: (error: StoreError) => void,
+  began = clock.monotonic(),
+): (error: unknown) => boolean {
+  const end = began + WINDOW_MS;
+  return (error) => {
+    if (!StoreError.is(error) || !error.retryable || clock.monotonic() >= end) return false;
+    onRetry?.(error);
+    return true;
+  };
 }
 
 /** The error of a call whose signal is aborted. */

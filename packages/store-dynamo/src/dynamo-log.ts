@@ -14,7 +14,7 @@ import type {
   StreamsRequest,
 } from "@scrollback/record-log";
 import { type DriverTarget, type ErrorClassification, PendingCalls } from "@scrollback/store-core/driver";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import { RowChange, statementOf, type Update } from "./amend.ts";
 import { endpointOf } from "./endpoint.ts";
 import { DynamoEntries } from "./entries.ts";
@@ -48,8 +48,14 @@ const MAX_LIMIT = 2 ** 31 - 1;
 /** The maximum number of statements per request in DynamoDB. */
 const UPDATES_A_BATCH = 25;
 const BATCHES_AT_ONCE = 4;
+/** Statements that DynamoDB throttled, and its error. */
+interface Throttled {
+  readonly statements: readonly BatchStatementRequest[];
+  readonly error: unknown;
+}
+
 /** An update fails after it was throttled for about 10 seconds. */
-const UPDATE_ATTEMPTS = 24;
+const UPDATE_ATTEMPTS = 25;
 
 /** The record log in a DynamoDB table: one item per row. `item.ts` has the layout, `amend.ts` the changes of rows. */
 export class DynamoRecordLog implements RecordLog {
@@ -197,19 +203,18 @@ export class DynamoRecordLog implements RecordLog {
   /** Updates rows. Skips a row that is missing or does not meet the update's condition. */
   async #update(statements: readonly BatchStatementRequest[]): Promise<void> {
     let left = statements;
-    for (let attempt = 1; ; attempt++) {
-      const throttled = await this.#updateOnce(left);
+    let throttled: Throttled | undefined;
+    const update = async () => {
+      throttled = await this.#updateOnce(left);
       if (!throttled) return;
-      if (attempt >= UPDATE_ATTEMPTS) throw throttled.error;
       left = throttled.statements;
-      await pause(attempt, this.#calls.signal);
-    }
+      throw throttled.error;
+    };
+    const isRetryable = (error: unknown) => error === throttled?.error;
+    await retry(update, { attempts: UPDATE_ATTEMPTS, isRetryable, signal: this.#calls.signal });
   }
 
-  /** @returns the throttled statements, if any. */
-  async #updateOnce(
-    statements: readonly BatchStatementRequest[],
-  ): Promise<{ statements: readonly BatchStatementRequest[]; error: unknown } | undefined> {
+  async #updateOnce(statements: readonly BatchStatementRequest[]): Promise<Throttled | undefined> {
     const batch = new BatchExecuteStatementCommand({ Statements: [...statements] });
     let errors: (Error | undefined)[];
     try {

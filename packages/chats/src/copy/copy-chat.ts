@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "../chat.ts";
 import type { ChatContext } from "../context.ts";
-import { ChatView, OutdatedError } from "../read/chat-view.ts";
+import { ChatView } from "../read/chat-view.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { MAX_ATTEMPTS, pauseAfter } from "../write/attempts.ts";
-import { commitPlan } from "../write/commit-plan.ts";
+import { whileOutdated } from "../write/attempts.ts";
+import { commitPlan, type Written } from "../write/commit-plan.ts";
 import { takenId } from "../write/write-chat.ts";
 
 /** A chat to create from existing entries. */
@@ -42,34 +42,25 @@ export async function copyChat<M extends Identified>(
   const { threadId } = location;
   let view = ChatView.known<M>(stores, threadId, { revision: null, entries: [] });
   let atOnce = Math.max(1, entries.length);
-  for (let attempt = 0; ; ) {
+  /** The chat, or the state after the next commit. */
+  const step = async (lost: number): Promise<Chat | Written<M>> => {
+    if (lost > 0) view = await ChatView.read<M>(stores, threadId, { signal });
     const { head, revision } = view;
-    if (head && revision !== null && !head.copying) {
-      if (isDone(head, operation, method)) return chatOf(head, revision, context);
-      throw takenId(method);
-    }
-    if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
+    if (head && revision !== null && !head.copying && isDone(head, operation, method))
+      return chatOf(head, revision, context);
+    if (head && !(head.copying && isCopyOf(head.copying, marked.marker))) throw takenId(method);
+    return await copyNext(context, location, marked, view, atOnce);
+  };
+  for (;;) {
     try {
-      const written = await copyNext(context, location, marked, view, atOnce);
-      if (!written.head.copying) return written.chat;
-      view = ChatView.known<M>(stores, threadId, written);
-      attempt = 0;
-      continue;
+      const made = await whileOutdated(method, step, { signal, isFirstCached: true });
+      if (!("head" in made)) return made;
+      if (!made.head.copying) return made.chat;
+      view = ChatView.known<M>(stores, threadId, made);
     } catch (error) {
-      if (StoreError.is(error, "TOO_LARGE") && atOnce > 1) {
-        atOnce = Math.ceil(atOnce / 2);
-        continue;
-      }
-      if (!(error instanceof OutdatedError)) throw error;
-      attempt += 1;
-      if (attempt > MAX_ATTEMPTS)
-        throw new StoreError(
-          "CONFLICT",
-          `${method}: other writers committed first ${attempt} times; try again`,
-        );
+      if (!StoreError.is(error, "TOO_LARGE") || atOnce === 1) throw error;
+      atOnce = Math.ceil(atOnce / 2);
     }
-    if (attempt > 1) await pauseAfter(attempt, signal);
-    view = await ChatView.read<M>(stores, threadId, { signal });
   }
 }
 

@@ -2,11 +2,11 @@ import { StoreError } from "@scrollback/store-core";
 import { unrefTimer } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
 import type { ChatContext } from "../context.ts";
-import { ChatView, OutdatedError } from "../read/chat-view.ts";
+import { ChatView } from "../read/chat-view.ts";
 import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
 import { type Head, withFields } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { MAX_ATTEMPTS, pauseAfter, untilReachable } from "../write/attempts.ts";
+import { untilReachable, whileOutdated } from "../write/attempts.ts";
 import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
 import { missingChat } from "../write/write-chat.ts";
 import { checkRunResult, checkUpdate } from "./run-checks.ts";
@@ -253,41 +253,34 @@ export class ActiveRun<M extends Identified> {
   async #writeNow(plan: MakePlan<M>, isDone = (_: ChatView<M>) => false): Promise<void> {
     const { stores, now } = this.#context;
     const { threadId } = this.#location;
-    for (let attempt = 0; ; attempt++) {
+    const attempt = async (lost: number) => {
+      if (lost > 0) {
+        const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
+        if (fresh.head?.incarnation === this.#view.head?.incarnation && isDone(fresh)) return;
+        this.#assertOwn(fresh.head);
+        this.#view = fresh;
+      }
       const { head } = this.#view;
       this.#assertOwn(head);
       const time = now();
       const latest = this.#latest;
       const options = { method: "run", now: time, operation: undefined, signal: undefined };
-      try {
-        const made = await plan(this.#view, head, time);
-        const written = await commitPlan(
-          this.#context,
-          this.#location,
-          this.#view,
-          withFields(head, {}),
-          made,
-          options,
-        );
-        this.#view = ChatView.known<M>(stores, threadId, written);
-        this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
-        this.#saved = latest;
-        return;
-      } catch (error) {
-        if (!(error instanceof OutdatedError)) throw error;
-        // A conflict would say that the run is over.
-        if (attempt >= MAX_ATTEMPTS)
-          throw new StoreError("UNAVAILABLE", `run: other writers committed first ${attempt} times`, {
-            retryable: true,
-            cause: error,
-          });
-      }
-      if (attempt > 0) await pauseAfter(attempt);
-      const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
-      if (fresh.head?.incarnation === this.#view.head?.incarnation && isDone(fresh)) return;
-      this.#assertOwn(fresh.head);
-      this.#view = fresh;
-    }
+      const made = await plan(this.#view, head, time);
+      const base = withFields(head, {});
+      const written = await commitPlan(this.#context, this.#location, this.#view, base, made, options);
+      this.#view = ChatView.known<M>(stores, threadId, written);
+      this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
+      this.#saved = latest;
+    };
+    await whileOutdated("run", attempt, {
+      isFirstCached: true,
+      // A conflict would say that the run is over.
+      exhausted: (cause, attempts) =>
+        new StoreError("UNAVAILABLE", `run: other writers committed first ${attempts} times`, {
+          retryable: true,
+          cause,
+        }),
+    });
   }
 
   #stopBeats(): void {

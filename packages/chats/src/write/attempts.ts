@@ -1,33 +1,36 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { type Retries, retry } from "@scrollback/store-core/internal";
+import { OutdatedError } from "../read/chat-view.ts";
 
-/** The maximum number of attempts of a write that loses to other writers. */
-export const MAX_ATTEMPTS = 20;
-/** Pauses stop growing after this many, at 0.4 s. */
-export const LONGEST_PAUSE = 4;
+/** The retries of a write that loses to other writers: 21 attempts, with pauses that grow to 0.4 s. */
+export const RETRIES = { attempts: 21, longestPause: 4 };
 
-/** The pause before the next attempt when the store is unreachable. */
-const UNREACHABLE_MS = 250;
-
-/** Waits for a random time after a lost attempt (from 0). @throws StoreError `ABORTED`. */
-export const pauseAfter = (attempt: number, signal?: AbortSignal) =>
-  pause(Math.min(attempt, LONGEST_PAUSE), signal);
+/** Repeats a write while other writers are first. `attempt` gets the number of lost attempts. @throws StoreError `CONFLICT`. */
+export function whileOutdated<T>(
+  method: string,
+  attempt: (lost: number) => Promise<T>,
+  options: Pick<Retries, "signal" | "isFirstCached" | "exhausted">,
+): Promise<T> {
+  return retry(attempt, {
+    ...RETRIES,
+    isRetryable: (error) => error instanceof OutdatedError,
+    exhausted: (_, attempts) =>
+      new StoreError("CONFLICT", `${method}: other writers committed first ${attempts} times; try again`),
+    ...options,
+  });
+}
 
 /** Repeats a write while the store is unreachable, for at most `ms`. Calls `onRetry` before the first repetition. */
-export async function untilReachable(
+export function untilReachable(
   write: () => Promise<void>,
   ms: number,
   onRetry: (error: unknown) => void,
 ): Promise<void> {
   const end = performance.now() + ms;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!StoreError.is(error, "UNAVAILABLE") || performance.now() + UNREACHABLE_MS > end) throw error;
-      if (attempt === 0) onRetry(error);
-    }
-    await sleep(UNREACHABLE_MS);
-  }
+  const isRetryable = (error: unknown, made: number) => {
+    if (!StoreError.is(error, "UNAVAILABLE") || performance.now() >= end) return false;
+    if (made === 1) onRetry(error);
+    return true;
+  };
+  return retry(write, { isRetryable, longestPause: RETRIES.longestPause });
 }

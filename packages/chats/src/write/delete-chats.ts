@@ -3,7 +3,7 @@ import type { Identified } from "../chat.ts";
 import { type ListedChat, memberOf } from "../list/listed-chat.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
-import { LONGEST_PAUSE, MAX_ATTEMPTS } from "./attempts.ts";
+import { RETRIES } from "./attempts.ts";
 
 /** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
 export async function deleteChat<M extends Identified>(
@@ -12,8 +12,7 @@ export async function deleteChat<M extends Identified>(
   options: Pick<RemoveOptions<ListedChat>, "signal" | "isMeant">,
 ): Promise<void> {
   const { threadId } = location;
-  const retries = { attempts: MAX_ATTEMPTS + 1, longestPause: LONGEST_PAUSE };
-  const removed = await lists.remove(memberOf<M>(stores, location), { ...options, ...retries });
+  const removed = await lists.remove(memberOf<M>(stores, location), { ...options, ...RETRIES });
   if (removed) runs.abort(threadId, removed.head.run?.id, "deleted");
   followers.notify(threadId);
 }

@@ -1,7 +1,7 @@
 import { type Revision, StoreError } from "@scrollback/store-core";
 import type { ChatWrite, Identified } from "../chat.ts";
 import type { ChatContext } from "../context.ts";
-import { ChatView, OutdatedError } from "../read/chat-view.ts";
+import { ChatView } from "../read/chat-view.ts";
 import {
   chatOf,
   type Head,
@@ -12,7 +12,7 @@ import {
   withOperation,
 } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
+import { whileOutdated } from "./attempts.ts";
 import { commit, commitPlan, type Plan, type Written } from "./commit-plan.ts";
 
 /** One write to one chat. */
@@ -40,20 +40,11 @@ export async function writeChat<M extends Identified>(
   const { method, options, limit, intent } = request;
   const { operationId, signal } = options;
   const operation = operationOf(operationId, method, intent);
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
-      return await writeOnce(context, location, request, operation, view);
-    } catch (error) {
-      if (!(error instanceof OutdatedError)) throw error;
-      if (attempt >= MAX_ATTEMPTS)
-        throw new StoreError(
-          "CONFLICT",
-          `${method}: other writers committed first ${attempt} times; try again`,
-        );
-    }
-    await pauseAfter(attempt, signal);
-  }
+  const attempt = async () => {
+    const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
+    return await writeOnce(context, location, request, operation, view);
+  };
+  return await whileOutdated(method, attempt, { signal });
 }
 
 async function writeOnce<M extends Identified>(

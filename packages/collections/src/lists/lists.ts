@@ -1,5 +1,5 @@
 import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
 import {
@@ -137,13 +137,11 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
 
   /** Inserts entries. An insert of which the outcome is unknown is never repeated: entries with other ids take their place, once. */
   async #open(member: Member<T, S>, indexes: readonly string[], listed: Listed): Promise<Listed["in"]> {
-    try {
-      return await this.#entries.open(member, indexes, listed);
-    } catch (error) {
-      if (!StoreError.is(error) || !error.retryable) throw error;
-      await pause(0, undefined, this.#clock);
-      return await this.#entries.open(member, indexes, listed);
-    }
+    return await retry(() => this.#entries.open(member, indexes, listed), {
+      attempts: 2,
+      isRetryable: (error) => StoreError.is(error) && error.retryable,
+      clock: this.#clock,
+    });
   }
 
   /** Tells the entries of a thread what its head says. @throws what a request throws; it is then repeated within a second. */

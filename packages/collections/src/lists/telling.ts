@@ -1,5 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import { pause } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import type { ListClock } from "../clock.ts";
 import { DAY, type Entries } from "./entries.ts";
 import { type Listed, type Member, placesOf, type Snapshot } from "./listed.ts";
@@ -8,7 +8,7 @@ import { ifReadable } from "./removal.ts";
 /** Within this time the entries of a thread say what its head says. */
 const TOLD_WITHIN_MS = 1_000;
 const TOLD_AT_ONCE = 8;
-const MAX_ATTEMPTS = 20;
+const RETRIES = { attempts: 20, longestPause: 4, isFirstCached: true };
 /** The error of a clock beside which lists still work. */
 const MAX_SKEW_MS = 30 * DAY;
 /** The number of threads of which a process remembers that their entries are there. */
@@ -105,7 +105,7 @@ export class Telling<T, S extends Snapshot<T>> {
   async #tell(member: Member<T, S>, told: S): Promise<void> {
     this.#remember(member.threadId);
     let snapshot = told;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const attempt = async (lost: number) => {
       const gone = await this.#entries.tell(member, snapshot, this.#onError);
       const { left } = snapshot.listed;
       if (gone.length === 0) {
@@ -115,13 +115,13 @@ export class Telling<T, S extends Snapshot<T>> {
       const read = await ifReadable(member.read());
       if (read === "unreadable" || !read.listed) return;
       const isSame = gone.every((index) => read.listed.in[index] === snapshot.listed.in[index]);
-      snapshot = (isSame && (await this.#adopt(member, read, gone, attempt > 0))) || read;
-      if (attempt > 0) await pause(Math.min(attempt, 4), undefined, this.#clock);
-    }
-    throw new StoreError(
-      "CONFLICT",
-      "other writers committed first; the list is told again with the next write",
-    );
+      snapshot = (isSame && (await this.#adopt(member, read, gone, lost > 0))) || read;
+      throw new StoreError(
+        "CONFLICT",
+        "other writers committed first; the list is told again with the next write",
+      );
+    };
+    await retry(attempt, { ...RETRIES, clock: this.#clock });
   }
 
   /** Gives a thread new entries in the indexes where its own are gone. Resolves to undefined if it has changed meanwhile. */

@@ -30,7 +30,7 @@ import {
 import { newIncarnation } from "../driver/incarnation.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { kindOf, type MessageKind } from "../message/message.ts";
-import { pause, retryAfter, untilAborted, withRetries } from "../retry.ts";
+import { duringOutage, retry, retryAfter, retryOnConflict, untilAborted } from "../retry.ts";
 import { trimmedView } from "../trimming/trimmed-view.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
@@ -47,7 +47,6 @@ import type {
 import type { StoreContext } from "./store-context.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
-const MAX_LOST_ATTEMPTS = 100;
 /** Pauses stop growing after this attempt, because the other writers of this factory wait meanwhile. */
 const LONGEST_PAUSE = 2;
 /** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
@@ -273,16 +272,8 @@ export class PortableStore<M> implements MessageStore<M> {
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
     }
-    const again = async () => {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await compareAndSet(true);
-        } catch (error) {
-          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
-        }
-        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
-      }
-    };
+    const retries = { longestPause: LONGEST_PAUSE, signal, clock: this.#context.clock };
+    const again = () => retryOnConflict(() => compareAndSet(true), retries);
     return await this.#context.alone(threadId, again, signal);
   }
 
@@ -563,14 +554,17 @@ export class PortableStore<M> implements MessageStore<M> {
     const onRetry = call && ((error: StoreError) => retried(call, error));
     const { clock, driver } = this.#context;
     if (driver.sendsOnce) return await untilAborted(attempt, signal);
-    if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
+    if (signal) {
+      const isRetryable = duringOutage(clock, onRetry);
+      return await untilAborted(() => retry(attempt, { isRetryable, signal, clock }), signal);
+    }
     // The first attempt is made without these layers, because it is nearly always the only one.
     const began = clock.monotonic();
     try {
       return await operation();
     } catch (error) {
-      const failure = this.#context.toStoreError(error);
-      return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
+      const isRetryable = duringOutage(clock, onRetry, began);
+      return await retryAfter(this.#context.toStoreError(error), attempt, { isRetryable, clock });
     }
   }
 }

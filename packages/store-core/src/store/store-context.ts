@@ -4,7 +4,7 @@ import { decodeRecord } from "../codec/record.ts";
 import type { Driver } from "../driver/driver.ts";
 import { closedError, StoreError } from "../errors.ts";
 import type { MessageTraits } from "../message/message.ts";
-import { untilAborted, withRetries } from "../retry.ts";
+import { duringOutage, retry, untilAborted } from "../retry.ts";
 import type { StoreSettings } from "./state.ts";
 
 /** The state that contexts share if they are closed together. */
@@ -101,8 +101,9 @@ export class StoreContext<M> {
   /** Sends a request of the factory, and retries during a short outage of the backend, unless the driver sends each request once. */
   request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.driver.sendsOnce) return this.once(operation, signal);
-    const attempt = () => this.#attempt(operation);
-    return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
+    const { clock } = this;
+    const retries = { isRetryable: duringOutage(clock), signal, clock };
+    return untilAborted(() => retry(() => this.#attempt(operation), retries), signal);
   }
 
   /** Sends a request of the factory once: it must not be repeated. */

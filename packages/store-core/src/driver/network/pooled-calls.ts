@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { pause } from "../../retry.ts";
+import { retry } from "../../retry.ts";
 import { CONNECT_TIMEOUT_MS, REPLY_TIMEOUT_MS } from "./options.ts";
 import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
 
@@ -77,17 +77,12 @@ export class PooledCalls<Connection extends EventEmitter> {
 
   #run<T>(request: (connection: Connection) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
     const deadline = performance.now() + CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
-    const send = async () => {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await this.#attempt(request, deadline);
-        } catch (error) {
-          const isLost = this.#pool.verdictOn(error) === "lost";
-          if (attempt >= LOST_CONNECTIONS || !isLost || !mayRepeat()) throw error;
-        }
-        await pause(attempt, this.#calls.signal);
-      }
+    const retries = {
+      attempts: LOST_CONNECTIONS + 1,
+      isRetryable: (error: unknown) => this.#pool.verdictOn(error) === "lost" && mayRepeat(),
+      signal: this.#calls.signal,
     };
+    const send = () => retry(() => this.#attempt(request, deadline), retries);
     return this.#calls.run(send, CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS, NO_CONNECTION);
   }
 
