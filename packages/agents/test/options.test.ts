@@ -99,9 +99,9 @@ describe("invalid input fails with INVALID_ARGUMENT naming the field", () => {
 
   const extract = async () => [];
   test.each([
-    [undefined, "stores is missing"],
-    [{ stores, userId: "u" }, "extract is missing"],
-    [{ stores, extract }, "userId is missing"],
+    [undefined, "stores must be an object with the methods open"],
+    [{ stores, userId: "u" }, "extract must be a function"],
+    [{ stores, extract }, "userId must be a non-empty string"],
     [{ stores: {}, userId: "u", extract }, "stores must have the methods open"],
     [{ stores, userId: "", extract }, "userId must be"],
     [{ stores, userId: "u".repeat(1_024), extract }, "userId must be at most 1024 bytes"],

@@ -1,5 +1,6 @@
 import { nameOf } from "@scrollback/collections";
-import { invalid, isId } from "@scrollback/store-core/driver";
+import { isId } from "@scrollback/store-core/driver";
+import { checkValue } from "@scrollback/store-core/internal";
 import type { SessionKey } from "./session-store.ts";
 
 /** The prefix of the transcripts' thread ids. */
@@ -31,8 +32,5 @@ export function partsOf({ projectKey, sessionId, subpath }: SessionKey): string[
 export function checkKey(method: string, key: SessionKey): void {
   const { projectKey, sessionId, subpath } = Object(key) as SessionKey;
   const parts = { projectKey, sessionId, ...(subpath !== undefined && { subpath }) };
-  for (const [name, part] of Object.entries(parts)) {
-    const problem = isId(part);
-    if (problem) invalid(`${method}: ${name} ${problem}`);
-  }
+  for (const [name, part] of Object.entries(parts)) checkValue(method, name, isId, part);
 }

@@ -14,8 +14,8 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
-import { isFunction, storedCopy } from "@scrollback/store-core/internal";
+import { type Check, checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { checkValue, isFunction, isStoreFactory, storedCopy } from "@scrollback/store-core/internal";
 import { memberOf, type Told, type TranscriptHead } from "./head.ts";
 import { checkKey, partsOf, sessionsOf, subpathsOf, TRANSCRIPTS } from "./keys.ts";
 import type {
@@ -45,7 +45,7 @@ export interface ScrollbackSessionStoreOptions {
 }
 
 const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
-  stores: hasMethods("withTraits"),
+  stores: isStoreFactory("entries"),
   foldSessionSummary: isFunction,
   onError: isFunction,
 };
@@ -78,13 +78,8 @@ export class ScrollbackSessionStore implements AsyncDisposable {
    *   without an index.
    */
   constructor(options: ScrollbackSessionStoreOptions) {
-    checkOptions("ScrollbackSessionStore", options ?? null, checks);
+    checkOptions("ScrollbackSessionStore", options, checks, ["stores"]);
     const { stores, foldSessionSummary, onError = () => undefined } = options;
-    if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
-    if (stores.settings?.maxMessages !== undefined)
-      invalid(
-        "ScrollbackSessionStore: stores must not have maxMessages, which would delete entries; give a factory without it",
-      );
     if (stores.settings?.ttlMs !== undefined)
       invalid(
         "ScrollbackSessionStore: stores with ttlMs lose subagents before their session; give a factory without it",
@@ -102,8 +97,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     checkKey("append", key);
     if (!Array.isArray(entries)) invalid("append: entries must be an array");
-    for (const entry of entries)
-      if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
+    for (const entry of entries) checkValue("append", "each entry", isObject, entry);
     if (entries.length === 0) return;
     // Copies, because an append may wait for others.
     const copies = entries.map((entry, index) => storedCopy(`append: entries[${index}]`, entry));
@@ -243,6 +237,5 @@ function checkSizes(sizes: readonly number[]): void {
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 function checkProject(method: string, projectKey: string): void {
-  const problem = isId(projectKey);
-  if (problem) invalid(`${method}: projectKey ${problem}`);
+  checkValue(method, "projectKey", isId, projectKey);
 }

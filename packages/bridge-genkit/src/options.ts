@@ -1,7 +1,7 @@
 import type { SessionStoreOptions } from "@genkit-ai/ai/session";
 import type { StoreFactory } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
-import { isBoolean, isFunction, isTimerMs } from "@scrollback/store-core/internal";
+import { type Check, checkOptions } from "@scrollback/store-core/driver";
+import { isBoolean, isFunction, isStoreFactory, isTimerMs } from "@scrollback/store-core/internal";
 
 /** Options of `ScrollbackSessionStore`. */
 export interface ScrollbackSessionStoreOptions {
@@ -27,7 +27,7 @@ export interface ScrollbackSessionStoreOptions {
 }
 
 const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
-  stores: hasMethods("withTraits"),
+  stores: isStoreFactory("snapshots"),
   scope: isFunction,
   rejectBranchingSessions: isBoolean,
   pollIntervalMs: isTimerMs,
@@ -36,11 +36,5 @@ const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
 
 /** @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim. */
 export function checkStoreOptions(options: ScrollbackSessionStoreOptions): void {
-  checkOptions("ScrollbackSessionStore", options ?? null, checks);
-  const { stores } = options;
-  if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
-  if (stores.settings?.maxMessages !== undefined)
-    invalid(
-      "ScrollbackSessionStore: stores must not have maxMessages, which would delete snapshots; give a factory without it",
-    );
+  checkOptions("ScrollbackSessionStore", options, checks, ["stores"]);
 }

@@ -10,7 +10,7 @@ import { GenkitError } from "@genkit-ai/core";
 import { type RecordOf, Records } from "@scrollback/collections";
 import { chatMessageTraits, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Check, checkOptions, hasMethods, invalid, isId, isObject } from "@scrollback/store-core/driver";
-import { reporter, storedCopy } from "@scrollback/store-core/internal";
+import { checkValue, isFunction, reporter, storedCopy } from "@scrollback/store-core/internal";
 import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options.ts";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";
@@ -76,7 +76,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     mutator: SnapshotMutator<S>,
     options: SessionStoreOptions = {},
   ): Promise<string | null> {
-    if (typeof mutator !== "function") invalid("saveSnapshot: mutator must be a function");
+    checkValue("saveSnapshot", "mutator", isFunction, mutator);
     checkOptions("saveSnapshot", options, callChecks);
     const { context } = options;
     let noted: Noted | undefined;
@@ -84,8 +84,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       const current = snapshotId ? await this.#snapshots.get(this.#key(snapshotId, context)) : undefined;
       const changed = mutator(current?.value);
       if (changed === null) return null;
-      const problem = isObject(changed);
-      if (problem) invalid(`saveSnapshot: what mutator returns ${problem}`);
+      checkValue("saveSnapshot", "what mutator returns", isObject, changed);
       if (hasMethods("then")(changed) === undefined)
         invalid("saveSnapshot: mutator must not return a promise");
       const id = snapshotId || changed.snapshotId || crypto.randomUUID();
@@ -114,7 +113,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     callback: (snapshot: SessionSnapshot<S>) => void,
     options: SessionStoreOptions = {},
   ): () => void {
-    if (typeof callback !== "function") invalid("onSnapshotStateChange: callback must be a function");
+    checkValue("onSnapshotStateChange", "callback", isFunction, callback);
     checkOptions("onSnapshotStateChange", options, callChecks);
     const key = this.#key(snapshotId, options.context);
     const threadId = this.#snapshots.threadId(key);

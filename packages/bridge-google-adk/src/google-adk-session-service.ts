@@ -10,8 +10,8 @@ import {
   type ListSessionsResponse,
 } from "@google/adk";
 import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
-import { checkOptions, hasMethods } from "@scrollback/store-core/driver";
-import { emitWarning, reportUnpaired } from "@scrollback/store-core/internal";
+import { checkOptions } from "@scrollback/store-core/driver";
+import { emitWarning, isStoreFactory, reportUnpaired } from "@scrollback/store-core/internal";
 import { pairedEvents } from "./answers.ts";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 
@@ -50,7 +50,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores that trim. */
   constructor(options: GoogleAdkSessionServiceOptions) {
     super();
-    checkOptions("GoogleAdkSessionService", options ?? null, { stores: hasMethods("withTraits") });
+    checkOptions("GoogleAdkSessionService", options, { stores: isStoreFactory("events") }, ["stores"]);
     this.#sessions = new SessionService({
       stores: options.stores,
       staleWriter: "reload",

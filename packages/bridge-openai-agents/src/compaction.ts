@@ -16,14 +16,7 @@ import {
   type OpenAIResponsesCompactionSessionOptions,
 } from "@openai/agents-openai";
 import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
-import {
-  type Check,
-  checkOptions,
-  invalid,
-  isObject,
-  isOneOf,
-  isString,
-} from "@scrollback/store-core/driver";
+import { type Check, checkOptions, isObject, isOneOf, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
 import { openItems, type ScrollbackSessionOptions, sessionChecks } from "./items.ts";
 import { ScrollbackSession } from "./scrollback-session.ts";
@@ -73,9 +66,8 @@ export class ScrollbackCompactionSession
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option; errors of the SDK's session for its options. */
   constructor(options: ScrollbackCompactionSessionOptions) {
-    checkOptions("ScrollbackCompactionSession", options ?? null, checks);
+    checkOptions("ScrollbackCompactionSession", options, checks, ["stores"]);
     const { stores, sessionId, ...compaction } = options;
-    if (stores === undefined) invalid("ScrollbackCompactionSession: stores must be a store factory");
     super({ stores, sessionId });
     this.#items = openItems("ScrollbackCompactionSession", { stores, sessionId: this.sessionId });
     this.#compaction = compaction;

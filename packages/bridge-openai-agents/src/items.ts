@@ -1,8 +1,8 @@
 import type { AgentInputItem } from "@openai/agents-core";
 import { nameOf } from "@scrollback/collections";
 import type { MessageStore, MessageTraits, StoreFactory } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
-import type { HistoryTraits } from "@scrollback/store-core/internal";
+import { type Check, checkOptions, isId } from "@scrollback/store-core/driver";
+import { type HistoryTraits, isStoreFactory } from "@scrollback/store-core/internal";
 
 /** Options of a session: its stores and its id. */
 export interface ScrollbackSessionOptions {
@@ -50,7 +50,7 @@ function isPaired(item: AgentInputItem): boolean {
 
 /** The checks of a session's options. */
 export const sessionChecks: Record<keyof ScrollbackSessionOptions, Check> = {
-  stores: hasMethods("withTraits"),
+  stores: isStoreFactory(),
   sessionId: isId,
 };
 
@@ -70,10 +70,8 @@ export function openItems(
 
 /** The stores of items. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
 export function itemStores(owner: string, options: ScrollbackSessionOptions): StoreFactory<AgentInputItem> {
-  checkOptions(owner, options, sessionChecks);
-  const { stores } = options;
-  if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
-  return stores.withTraits(itemTraits);
+  checkOptions(owner, options, sessionChecks, ["stores"]);
+  return options.stores.withTraits(itemTraits);
 }
 
 function typeOf(item: AgentInputItem): string {

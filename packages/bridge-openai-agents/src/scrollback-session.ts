@@ -11,7 +11,7 @@ import {
 } from "@openai/agents-core";
 import { type MessageStore, retryOnConflict, type StoreFactory } from "@scrollback/store-core";
 import { invalid, isObject } from "@scrollback/store-core/driver";
-import { pairedHistory, reportUnpaired, storedCopy } from "@scrollback/store-core/internal";
+import { checkValue, pairedHistory, reportUnpaired, storedCopy } from "@scrollback/store-core/internal";
 import { itemHistoryTraits, itemStores, type ScrollbackSessionOptions, threadOf } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";
@@ -143,8 +143,6 @@ export class ScrollbackSession
 function checkMutations(args: unknown): void {
   const { mutations } = Object(args) as { mutations?: unknown };
   if (!Array.isArray(mutations)) invalid("applyHistoryMutations: mutations must be an array");
-  for (const [index, mutation] of mutations.entries()) {
-    const problem = isObject(mutation);
-    if (problem) invalid(`applyHistoryMutations: mutations[${index}] ${problem}`);
-  }
+  for (const [index, mutation] of mutations.entries())
+    checkValue("applyHistoryMutations", `mutations[${index}]`, isObject, mutation);
 }

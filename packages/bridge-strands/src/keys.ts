@@ -1,5 +1,6 @@
 import { nameOf } from "@scrollback/collections";
-import { invalid, isId } from "@scrollback/store-core/driver";
+import { isId } from "@scrollback/store-core/driver";
+import { checkValue } from "@scrollback/store-core/internal";
 
 /** The prefix of the values' thread ids. */
 export const VALUES = "strands:value";
@@ -31,6 +32,5 @@ export function mayHave(index: string, prefix: string): boolean {
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkKey(method: string, key: unknown): asserts key is string {
-  const problem = isId(key);
-  if (problem) invalid(`${method}: key ${problem}`);
+  checkValue(method, "key", isId, key);
 }

@@ -1,7 +1,7 @@
 import { Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
-import { isFunction } from "@scrollback/store-core/internal";
+import { type Check, checkOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
+import { isFunction, isStoreFactory } from "@scrollback/store-core/internal";
 import { checkKey, groupOf, INDEXES, indexOf, mayHave, VALUES } from "./keys.ts";
 import { type CachedHead, memberOf, readValue, snapshotOf, type ValueHead, writeValue } from "./value.ts";
 
@@ -24,7 +24,7 @@ export interface ScrollbackStorageOptions {
 }
 
 const checks: Record<keyof ScrollbackStorageOptions, Check> = {
-  stores: hasMethods("withTraits"),
+  stores: isStoreFactory("entries"),
   staleWriter: isOneOf("overwrite", "reject"),
   onError: isFunction,
 };
@@ -55,13 +55,8 @@ export class ScrollbackStorage implements AsyncDisposable {
    *   without an index.
    */
   constructor(options: ScrollbackStorageOptions) {
-    checkOptions("ScrollbackStorage", options ?? null, checks);
+    checkOptions("ScrollbackStorage", options, checks, ["stores"]);
     const { stores, staleWriter, onError = () => undefined } = options;
-    if (stores === undefined) invalid("ScrollbackStorage: stores must be a store factory");
-    if (stores.settings?.maxMessages !== undefined)
-      invalid(
-        "ScrollbackStorage: stores must not have maxMessages, which would delete entries; give a factory without it",
-      );
     if (stores.settings?.ttlMs !== undefined)
       invalid("ScrollbackStorage: stores with ttlMs lose parts of lists; give a factory without it");
     this.#rejectsStale = staleWriter === "reject";

@@ -1,10 +1,11 @@
 import { Lists, systemListClock } from "@scrollback/collections";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
+import { checkValue } from "@scrollback/store-core/internal";
 import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";
-import { checkStoreOptions, checkValue } from "./checks.ts";
+import { checkStoreOptions } from "./checks.ts";
 import type { ErrorSource } from "./context.ts";
 import type { ListedChat } from "./list/listed-chat.ts";
 import { OwnedChats } from "./list/owned-chats.ts";

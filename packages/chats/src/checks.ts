@@ -2,7 +2,6 @@ import { jsonCodec, StoreError } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
-  hasMethods,
   invalid,
   isId,
   isObject,
@@ -10,11 +9,15 @@ import {
   isString,
 } from "@scrollback/store-core/driver";
 import {
+  checkMessages as checkAll,
+  checkValue,
   isBoolean,
   isCount,
   isFunction,
+  isPlainObject,
   isPositiveInteger,
   isSignal,
+  isStoreFactory,
   isTimerMs,
 } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
@@ -38,16 +41,6 @@ const orNull =
   (check: Check): Check =>
   (value) =>
     value === null ? undefined : check(value);
-
-/** Accepts only plain objects: a Map would be stored empty. */
-const isPlainObject: Check = (value) => {
-  const problem = isObject(value);
-  if (problem) return problem;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-    ? undefined
-    : "must be a plain object";
-};
 
 const isLabelsWith =
   (isNullAllowed: boolean): Check =>
@@ -134,12 +127,6 @@ export function checkChat(
   checkOptions(method, options, optionChecks[kind]);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT`. */
-export function checkValue(method: string, name: string, check: Check, value: unknown): void {
-  const problem = check(value);
-  if (problem) invalid(`${method}: ${name} ${problem}`);
-}
-
 /** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
 export function checkPatch(method: string, patch: unknown, kind: "patch" | "create" = "patch"): void {
   checkValue(method, "the patch", isObject, patch);
@@ -187,11 +174,7 @@ export function checkMessages(
   messages: unknown,
   check: (message: unknown) => string | undefined,
 ): void {
-  if (!Array.isArray(messages)) invalid(`${method}: messages must be an array of messages`);
-  for (let index = 0; index < messages.length; index++) {
-    const problem = messageProblem(messages[index]) ?? check(messages[index]);
-    if (problem) invalid(`${method}: messages[${index}] ${problem}`);
-  }
+  checkAll(method, messages, (message) => messageProblem(message) ?? check(message));
 }
 
 /** Checks messages that are added in one call. @throws StoreError `INVALID_ARGUMENT`. */
@@ -216,8 +199,8 @@ const isIndexedLabels: Check = (value) =>
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkStoreOptions(options: unknown): void {
-  checkOptions("ChatStore", options ?? null, {
-    stores: hasMethods("withTraits"),
+  const checks = {
+    stores: isStoreFactory("messages"),
     check: isFunction,
     preview: isFunction,
     closeAnswer: isFunction,
@@ -226,11 +209,8 @@ export function checkStoreOptions(options: unknown): void {
     beatMs: isTimerMs,
     onError: isFunction,
     indexedLabels: isIndexedLabels,
-  });
-  const { stores } = options as { stores?: { settings?: { maxMessages?: number } } };
-  if (stores === undefined) invalid("ChatStore: stores must be a store factory");
+  };
+  checkOptions("ChatStore", options, checks, ["stores"]);
   const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };
   if (leaseMs < 3 * beatMs) invalid("ChatStore: leaseMs must be at least 3 times beatMs");
-  if (stores.settings?.maxMessages !== undefined)
-    invalid("ChatStore: stores must have no maxMessages; shorten what a model gets with a reducer");
 }

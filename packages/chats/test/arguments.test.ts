@@ -72,7 +72,7 @@ test("a message that the store's check refuses fails with INVALID_ARGUMENT, and 
   });
   const refused = strict.of("ada").create({ messages: [message("secret")] });
   await expect(refused).rejects.toMatchObject(
-    storeError("INVALID_ARGUMENT", /^create: messages\[0\] must have parts$/),
+    storeError("INVALID_ARGUMENT", /^create: messages\[0\]: must have parts$/),
   );
 });
 

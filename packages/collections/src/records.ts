@@ -8,8 +8,8 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId, isObject, isString } from "@scrollback/store-core/driver";
-import { isSignal } from "@scrollback/store-core/internal";
+import { checkOptions, invalid, isId, isObject, isString } from "@scrollback/store-core/driver";
+import { checkValue, isSignal, isStoreFactory } from "@scrollback/store-core/internal";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import type { Listed } from "./lists/listed.ts";
@@ -85,11 +85,9 @@ export class Records<T = unknown> {
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: RecordsOptions) {
-    checkOptions("Records", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
+    const checks = { stores: isStoreFactory("entries"), prefix: isId };
+    checkOptions("Records", options, checks, ["stores", "prefix"]);
     const { stores, prefix } = options;
-    checkStores(stores);
-    const problem = isId(prefix);
-    if (problem) invalid(`Records: prefix ${problem}`);
     if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
       invalid("Records: prefix must be at most 512 bytes");
     this.#prefix = prefix;
@@ -191,23 +189,13 @@ function piecesOf(text: string): string[] {
   return pieces;
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for anything but a store factory, and for one with `maxMessages`. */
-function checkStores(stores: { readonly settings?: { readonly maxMessages?: number } } | undefined): void {
-  if (stores === undefined) invalid("Records: stores must be a store factory");
-  if (stores.settings?.maxMessages !== undefined)
-    invalid(
-      "Records: stores must not have maxMessages, which would delete entries; use a factory without it",
-    );
-}
-
 /** @throws StoreError `INVALID_ARGUMENT`. */
 function checkKey(method: string, key: unknown): asserts key is Key {
   if (!Array.isArray(key) || key.length === 0)
     invalid(`${method}: key must be an array of at least one string`);
   let bytes = 0;
   for (const part of key) {
-    const problem = isId(part);
-    if (problem) invalid(`${method}: each part of key ${problem}`);
+    checkValue(method, "each part of key", isId, part);
     bytes += Buffer.byteLength(part);
   }
   if (bytes > MAX_KEY_BYTES) invalid(`${method}: key must be at most ${MAX_KEY_BYTES} bytes of UTF-8`);

@@ -1,8 +1,7 @@
 import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
 import { checkOptions } from "@scrollback/store-core/driver";
-import { isBoolean } from "@scrollback/store-core/internal";
+import { checkMessages, isBoolean } from "@scrollback/store-core/internal";
 import { approvalsIn, isQuestion } from "./exchanges.ts";
-import { checkMessages } from "./reducer.ts";
 
 /**
  * The problems that a history's structure can have.

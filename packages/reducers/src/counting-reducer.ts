@@ -1,7 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
+import { checkOptions } from "@scrollback/store-core/driver";
 import { isBoolean, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { cutsExchange, toolUseIn } from "./exchanges.ts";
-import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
+import { type ChatReducer, checkReduce, type ReduceOptions } from "./reducer.ts";
 
 /** Options of {@link MessageCountingReducer}. */
 export interface MessageCountingOptions {
@@ -28,8 +29,8 @@ export class MessageCountingReducer implements ChatReducer {
   readonly settings: Readonly<Required<MessageCountingOptions>>;
 
   constructor(options: MessageCountingOptions) {
-    const required = { targetCount: isPositiveInteger };
-    checkSettings("MessageCountingReducer", options, required, { keepToolMessages: isBoolean });
+    const checks = { targetCount: isPositiveInteger, keepToolMessages: isBoolean };
+    checkOptions("MessageCountingReducer", options, checks, ["targetCount"]);
     const { targetCount, keepToolMessages = false } = options;
     this.settings = Object.freeze({ targetCount, keepToolMessages });
   }

@@ -1,8 +1,14 @@
 import type { ChatMessage, Part } from "@scrollback/store-core";
-import { hasMethods, invalid } from "@scrollback/store-core/driver";
-import { chatHistoryTraits, pairedHistory, reportUnpaired } from "@scrollback/store-core/internal";
+import { hasMethods } from "@scrollback/store-core/driver";
+import {
+  chatHistoryTraits,
+  checkMessages,
+  checkValue,
+  pairedHistory,
+  reportUnpaired,
+} from "@scrollback/store-core/internal";
 import type { LanguageModelMiddleware } from "ai";
-import { type ChatReducer, checkMessages } from "./reducer.ts";
+import type { ChatReducer } from "./reducer.ts";
 
 type Prompt = Parameters<NonNullable<LanguageModelMiddleware["transformParams"]>>[0]["params"]["prompt"];
 type PromptMessage = Prompt[number];
@@ -22,8 +28,7 @@ type PromptMessage = Prompt[number];
  * const { text } = await generateText({ model, messages });
  */
 export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddleware {
-  const problem = hasMethods("reduce")(reducer);
-  if (problem) invalid(`reducingMiddleware: reducer ${problem}`);
+  checkValue("reducingMiddleware", "reducer", hasMethods("reduce"), reducer);
   return {
     specificationVersion: "v4",
     async transformParams({ params }) {

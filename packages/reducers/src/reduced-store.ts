@@ -15,6 +15,7 @@ import {
 import { checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
 import {
   chatHistoryTraits,
+  checkValue,
   emitWarning,
   isCount,
   isFunction,
@@ -23,7 +24,7 @@ import {
   reportUnpaired,
   untilAborted,
 } from "@scrollback/store-core/internal";
-import { type ChatReducer, checkSettings } from "./reducer.ts";
+import type { ChatReducer } from "./reducer.ts";
 
 /** Options of {@link withReducer}. */
 export interface ReducedStoreOptions {
@@ -76,10 +77,10 @@ export function withReducer<M = ChatMessage>(
   reducer: ChatReducer<M>,
   options: ReducedStoreOptions,
 ): MessageStore<M> {
-  const wrong = { store: hasMethods(...storeMethods)(store), reducer: hasMethods("reduce")(reducer) };
-  for (const [name, problem] of Object.entries(wrong))
-    if (problem) invalid(`withReducer: ${name} ${problem}`);
-  checkSettings("withReducer", options, { when: isOneOf("beforeList", "afterAdd") }, { onError: isFunction });
+  checkValue("withReducer", "store", hasMethods(...storeMethods), store);
+  checkValue("withReducer", "reducer", hasMethods("reduce"), reducer);
+  const checks = { when: isOneOf("beforeList", "afterAdd"), onError: isFunction };
+  checkOptions("withReducer", options, checks, ["when"]);
   return new ReducedStore(store, reducer, options);
 }
 

@@ -1,8 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import { isOneOf, isString } from "@scrollback/store-core/driver";
+import { checkOptions, isOneOf, isString } from "@scrollback/store-core/driver";
 import { isCount, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { isQuestion, isReasoning, isToolContent, toolUseIn } from "./exchanges.ts";
-import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
+import { type ChatReducer, checkReduce, type ReduceOptions } from "./reducer.ts";
 import { digestsOf, SummaryCache, summaryIn, summaryMessage } from "./summary.ts";
 import { isSummaryModel, type SummaryModel, writeSummary } from "./summary-model.ts";
 
@@ -52,9 +52,14 @@ export class SummarizingReducer implements ChatReducer {
   readonly #cache = new SummaryCache();
 
   constructor(options: SummarizingOptions) {
-    const required = { model: isSummaryModel, targetCount: isPositiveInteger };
-    const optional = { threshold: isCount, instructions: isString, onFailure: isOneOf("throw", "keep") };
-    checkSettings("SummarizingReducer", options, required, optional);
+    const checks = {
+      model: isSummaryModel,
+      targetCount: isPositiveInteger,
+      threshold: isCount,
+      instructions: isString,
+      onFailure: isOneOf("throw", "keep"),
+    };
+    checkOptions("SummarizingReducer", options, checks, ["model", "targetCount"]);
     const { model, targetCount, threshold = 0, instructions = SUMMARY_INSTRUCTIONS } = options;
     this.#options = { model, targetCount, threshold, instructions, onFailure: options.onFailure ?? "throw" };
   }

@@ -1,8 +1,8 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import { invalid } from "@scrollback/store-core/driver";
+import { checkOptions, invalid } from "@scrollback/store-core/driver";
 import { isFunction, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { answersEarlier, cutsExchange, isQuestion } from "./exchanges.ts";
-import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
+import { type ChatReducer, checkReduce, type ReduceOptions } from "./reducer.ts";
 
 /** Options of {@link TokenBudgetReducer}. */
 export interface TokenBudgetOptions {
@@ -35,7 +35,8 @@ export class TokenBudgetReducer implements ChatReducer {
   readonly #countTokens: TokenBudgetOptions["countTokens"];
 
   constructor(options: TokenBudgetOptions) {
-    checkSettings("TokenBudgetReducer", options, { maxTokens: isPositiveInteger, countTokens: isFunction });
+    const checks = { maxTokens: isPositiveInteger, countTokens: isFunction };
+    checkOptions("TokenBudgetReducer", options, checks, ["maxTokens", "countTokens"]);
     this.#maxTokens = options.maxTokens;
     this.#countTokens = options.countTokens;
   }

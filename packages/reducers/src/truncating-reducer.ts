@@ -1,7 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
+import { checkOptions } from "@scrollback/store-core/driver";
 import { isCount, isPositiveInteger, untilAborted } from "@scrollback/store-core/internal";
 import { cutsExchange, isQuestion } from "./exchanges.ts";
-import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
+import { type ChatReducer, checkReduce, type ReduceOptions } from "./reducer.ts";
 
 /** Options of {@link TruncatingReducer}. */
 export interface TruncatingOptions {
@@ -32,7 +33,8 @@ export class TruncatingReducer implements ChatReducer {
   readonly settings: Readonly<Required<TruncatingOptions>>;
 
   constructor(options: TruncatingOptions) {
-    checkSettings("TruncatingReducer", options, { targetCount: isPositiveInteger }, { threshold: isCount });
+    const checks = { targetCount: isPositiveInteger, threshold: isCount };
+    checkOptions("TruncatingReducer", options, checks, ["targetCount"]);
     const { targetCount, threshold = 0 } = options;
     this.settings = Object.freeze({ targetCount, threshold });
   }

@@ -1,14 +1,12 @@
-import { StoreError } from "@scrollback/store-core";
+import { type Check, checkOptions, hasMethods, isId, isObject, isOneOf } from "@scrollback/store-core/driver";
 import {
-  type Check,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  isObject,
-  isOneOf,
-} from "@scrollback/store-core/driver";
-import { isBoolean, isCount, isFunction } from "@scrollback/store-core/internal";
+  checkValue,
+  isBoolean,
+  isCount,
+  isFunction,
+  isPlainObject,
+  isStoreFactory,
+} from "@scrollback/store-core/internal";
 import type { Session, SessionEvent } from "./session.ts";
 
 const isTime: Check = (value) =>
@@ -26,17 +24,11 @@ const isLimit: Check = (value) =>
     ? undefined
     : "must be an integer from 1 to 100";
 
-const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
+const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 
-/** Accepts only plain objects: a Map or a State would be stored empty. */
-const isValues: Check = (value) => {
-  const problem = isObject(value);
-  if (problem) return problem;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-    ? undefined
-    : "must be a plain object";
-};
+const isEvents: Check = (value) => (Array.isArray(value) ? undefined : "must be a list of events");
+
+const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
 
 const isTitleOrNull: Check = (value) => (value === null ? undefined : isId(value));
 
@@ -44,7 +36,7 @@ const checks = {
   appName: isId,
   userId: isId,
   sessionId: isSessionId,
-  state: isValues,
+  state: isPlainObject,
   limit: isLimit,
   pageToken: isToken,
   order: isOneOf("desc", "asc"),
@@ -53,13 +45,13 @@ type Field = keyof typeof checks | "title" | "config";
 
 const configChecks = { numRecentEvents: isCount, afterTimestamp: isTime };
 
-const ofNew = { state: isValues, title: isId, sessionId: isSessionIdOrBlank };
+const ofNew = { state: isPlainObject, title: isId, sessionId: isSessionIdOrBlank };
 
 const requests = {
   createSession: fields(["appName", "userId"], ofNew),
   getOrCreateSession: fields(["appName", "userId"], ofNew),
   getSession: fields(["appName", "userId", "sessionId"], { config: isObject }),
-  updateSession: fields(["appName", "userId", "sessionId"], { title: isTitleOrNull, state: isValues }),
+  updateSession: fields(["appName", "userId", "sessionId"], { title: isTitleOrNull, state: isPlainObject }),
   deleteSession: fields(["appName", "userId", "sessionId"]),
   deleteUser: fields(["appName", "userId"]),
   listSessions: fields(["appName"], {
@@ -88,55 +80,41 @@ function fields(
  */
 export function checkRequest(method: keyof typeof requests, request: unknown): void {
   const { required, known } = requests[method];
-  const problem = isObject(request);
-  if (problem) invalid(`${method}: the request ${problem}`);
-  checkOptions(method, request, known);
-  const values = request as Record<string, unknown>;
-  for (const name of required) {
-    if (values[name] === undefined) invalid(`${method}: ${name} ${checks[name](undefined)}`);
-  }
-  if (method === "getSession") checkOptions("getSession: config", values.config, configChecks);
+  checkValue(method, "the request", isObject, request);
+  checkOptions(method, request, known, required);
+  if (method === "getSession")
+    checkOptions("getSession: config", Reflect.get(Object(request), "config"), configChecks);
 }
 
 /** Checks the arguments of `appendEvent`. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkAppend(request: unknown): void {
-  const problem = isObject(request);
-  if (problem) invalid(`appendEvent: the request ${problem}`);
-  checkOptions("appendEvent", request, { session: isObject, event: isObject });
-  const { session, event } = request as { session?: Partial<Session>; event?: Partial<SessionEvent> };
-  if (session === undefined || event === undefined) {
-    throw new StoreError("INVALID_ARGUMENT", "appendEvent: session and event must be given");
-  }
-  const need = (name: string, found: string | undefined) => found && invalid(`appendEvent: ${name} ${found}`);
-  need("session.id", isSessionId(session.id));
-  need("session.appName", isId(session.appName));
-  need("session.userId", isId(session.userId));
-  need("session.state", isValues(session.state));
-  need("session.events", Array.isArray(session.events) ? undefined : "must be a list of events");
+  checkValue("appendEvent", "the request", isObject, request);
+  checkOptions("appendEvent", request, { session: isObject, event: isObject }, ["session", "event"]);
+  const { session, event } = request as { session: Partial<Session>; event: Partial<SessionEvent> };
+  const need = (name: string, check: Check, value: unknown) => checkValue("appendEvent", name, check, value);
+  need("session.id", isSessionId, session.id);
+  need("session.appName", isId, session.appName);
+  need("session.userId", isId, session.userId);
+  need("session.state", isPlainObject, session.state);
+  need("session.events", isEvents, session.events);
   if (event.partial === true) return;
-  need("event.id", isId(event.id));
-  need("event.author", typeof event.author === "string" ? undefined : "must be a string");
-  need("event.timestamp", isTime(event.timestamp));
-  if (event.partial != null) need("event.partial", isBoolean(event.partial));
-  if (event.actions != null) need("event.actions", isValues(event.actions));
-  if (event.actions?.stateDelta != null) need("event.actions.stateDelta", isValues(event.actions.stateDelta));
+  need("event.id", isId, event.id);
+  need("event.author", isText, event.author);
+  need("event.timestamp", isTime, event.timestamp);
+  if (event.partial != null) need("event.partial", isBoolean, event.partial);
+  if (event.actions != null) need("event.actions", isPlainObject, event.actions);
+  if (event.actions?.stateDelta != null)
+    need("event.actions.stateDelta", isPlainObject, event.actions.stateDelta);
 }
 
 /** Checks the options of the service. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkServiceOptions(options: unknown): void {
-  const isStores = hasMethods("withTraits");
-  checkOptions("SessionService", options, {
-    stores: isStores,
+  const checks = {
+    stores: isStoreFactory("events"),
     staleWriter: isOneOf("reject", "reload"),
     usedEventId: isOneOf("refuse", "replace"),
     now: isFunction,
     clock: hasMethods("wall", "monotonic", "sleep", "timer"),
-  });
-  const { stores } = (options ?? {}) as { stores?: { settings?: { maxMessages?: number } } };
-  if (stores === undefined) invalid("SessionService: stores must be a store factory");
-  if (stores?.settings?.maxMessages !== undefined) {
-    invalid(
-      "SessionService: stores must not have maxMessages, which would delete events; use a factory without it",
-    );
-  }
+  };
+  checkOptions("SessionService", options, checks, ["stores"]);
 }

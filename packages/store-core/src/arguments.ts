@@ -9,27 +9,37 @@ export function invalid(message: string): never {
 }
 
 /**
- * Checks an options object: only known keys, each with its check. A key whose value is undefined counts as absent.
+ * Checks one value, which the message calls `name`.
+ *
+ * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the value and what it must be.
+ */
+export function checkValue(owner: string, name: string, check: Check, value: unknown): void {
+  const problem = check(value);
+  if (problem) invalid(`${owner}: ${name} ${problem}`);
+}
+
+/**
+ * Checks an options object: only known keys, each with its check. A key whose value is undefined counts as absent, and so do absent
+ * options. The keys in `required` must be present.
  *
  * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the option and the valid values.
  */
-export function checkOptions(owner: string, options: unknown, checks: Readonly<Record<string, Check>>): void {
-  if (options === undefined) return;
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    invalid(`${owner}: options must be an object`);
-  }
-  // Inherited options would be used without a check. Objects of another realm have another prototype.
-  const prototype: unknown = Object.getPrototypeOf(options);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    invalid(`${owner}: options must be a plain object`);
-  }
-  for (const key of Object.keys(options)) {
+export function checkOptions(
+  owner: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  required: readonly string[] = [],
+): void {
+  if (options === undefined && required.length === 0) return;
+  // Inherited options would be used without a check.
+  const given: unknown = options === undefined ? {} : options;
+  checkValue(owner, "options", isPlainObject, given);
+  for (const key of [...Object.keys(given as object), ...required]) {
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
     if (!check)
       invalid(`${owner}: unknown option "${key}"; known options are ${Object.keys(checks).join(", ")}`);
-    const value = (options as Record<string, unknown>)[key];
-    const problem = value === undefined ? undefined : check(value);
-    if (problem) invalid(`${owner}: ${key} ${problem}`);
+    const value: unknown = Reflect.get(given as object, key);
+    if (value !== undefined || required.includes(key)) checkValue(owner, key, check, value);
   }
 }
 
@@ -87,6 +97,15 @@ export const isFunction: Check = (value) => (typeof value === "function" ? undef
 export const isObject: Check = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "must be an object";
 
+/** An object without a class: of one with a class, such as a Map, parts would be lost. Objects of another realm have another prototype. */
+export const isPlainObject: Check = (value) => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "must be an object";
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+    ? undefined
+    : "must be a plain object";
+};
+
 /** One of a few strings. */
 export const isOneOf =
   (...values: readonly string[]): Check =>
@@ -96,11 +115,23 @@ export const isOneOf =
 /** An object with these methods. */
 export const hasMethods =
   (...names: readonly string[]): Check =>
-  (value) =>
-    isObject(value) ??
-    (names.every((name) => typeof (value as Record<string, unknown>)[name] === "function")
+  (value) => {
+    if (isObject(value)) return `must be an object with the methods ${names.join(", ")}`;
+    return names.every((name) => typeof Reflect.get(value as object, name) === "function")
       ? undefined
-      : `must have the methods ${names.join(", ")}`);
+      : `must have the methods ${names.join(", ")}`;
+  };
+
+/** A store factory. If trimming would delete `needed`, one that never trims. */
+export const isStoreFactory =
+  (needed?: string): Check =>
+  (value) => {
+    if (hasMethods("withTraits")(value)) return "must be a store factory";
+    const { settings } = value as { readonly settings?: { readonly maxMessages?: number } };
+    return needed === undefined || settings?.maxMessages === undefined
+      ? undefined
+      : `must not have maxMessages, which would delete ${needed}; use a factory without it`;
+  };
 
 /** An AbortSignal of any realm. */
 export const isSignal: Check = (value) =>

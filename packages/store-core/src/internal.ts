@@ -4,11 +4,14 @@
  * @packageDocumentation
  */
 export {
+  checkValue,
   isBoolean,
   isCount,
   isFunction,
+  isPlainObject,
   isPositiveInteger,
   isSignal,
+  isStoreFactory,
   isTimerMs,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
@@ -43,7 +46,6 @@ export {
   type ReportTarget,
   reportOnce,
   reportUnpaired,
-  type UnpairedTool,
 } from "./message/history.ts";
 export { isCompactionPart, type ProviderOptions, SUMMARY_MARK } from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";

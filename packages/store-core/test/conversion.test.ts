@@ -31,7 +31,7 @@ test("losses: the loss of a value replaces those inside it; a message that is no
 
 test("values that are not an array of messages fail with INVALID_ARGUMENT and the index", () => {
   expect(() => checkMessages("convert", new Array(1))).toThrow(
-    "convert: messages[0] must be an object with a role and content",
+    "convert: messages[0]: must be an object with a role and content",
   );
   expect(() => checkMessages("convert", "hi")).toThrow("convert: messages must be an array");
   checkMessages("convert", [{ role: "user", content: [{ type: "later" }] }]);

@@ -209,7 +209,6 @@ export class ChatAgent implements AsyncDisposable {
     options: { signal?: AbortSignal },
   ): AsyncGenerator<StreamedPart, void, void> {
     checkOptions(caller, options, invokeChecks);
-    if (!Array.isArray(messages)) invalid(`${caller}: messages must be an array of messages`);
     checkMessages(`${caller}: messages`, messages);
     const { id, name = id, maxSteps } = this.#running;
     const stop = new AbortController();

@@ -140,9 +140,8 @@ const agentChecks: Readonly<Record<keyof ChatAgentOptions, Check>> = Object.free
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix. */
 export function checkAgentOptions(options: unknown): asserts options is ChatAgentOptions {
-  checkOptions("ChatAgent", options ?? {}, agentChecks);
-  const { model, stores, serviceThread } = (options ?? {}) as Partial<ChatAgentOptions>;
-  if (model === undefined) invalid(`ChatAgent: model ${isModel(model)}`);
+  checkOptions("ChatAgent", options, agentChecks, ["model"]);
+  const { stores, serviceThread } = options as ChatAgentOptions;
   if (stores !== undefined && serviceThread !== undefined) {
     invalid("ChatAgent: stores and serviceThread cannot be combined; give one of them");
   }

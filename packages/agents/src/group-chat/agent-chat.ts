@@ -66,7 +66,6 @@ export abstract class AgentChat {
    */
   async addMessages(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<void> {
     checkOptions("addMessages", options, optionChecks);
-    if (!Array.isArray(messages)) invalid("addMessages: messages must be an array of messages");
     checkMessages("addMessages: messages", messages);
     const system = messages.findIndex(({ role }) => role === "system");
     if (system !== -1) {

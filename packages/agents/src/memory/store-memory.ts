@@ -4,7 +4,7 @@ import {
   retryOnConflict,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId, isString } from "@scrollback/store-core/driver";
+import { checkOptions, hasMethods, isId, isString } from "@scrollback/store-core/driver";
 import { textOf } from "../agent/model-messages.ts";
 import type {
   ContextProvider,
@@ -59,11 +59,8 @@ export class StoreMemory implements ContextProvider {
 
   /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: StoreMemoryOptions) {
-    checkOptions("StoreMemory", options ?? {}, optionChecks);
-    const { stores, userId, extract, header = DEFAULT_HEADER, onFailure = "report" } = options ?? {};
-    for (const [name, value] of Object.entries({ stores, userId, extract })) {
-      if (value === undefined) invalid(`StoreMemory: ${name} is missing`);
-    }
+    checkOptions("StoreMemory", options, optionChecks, ["stores", "userId", "extract"]);
+    const { stores, userId, extract, header = DEFAULT_HEADER, onFailure = "report" } = options;
     this.#store = stores.open(threadIdOf(userId));
     this.#extract = extract;
     this.#header = header;

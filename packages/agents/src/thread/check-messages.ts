@@ -2,7 +2,8 @@ import { type ChatMessage, chatMessageTraits, StoreError } from "@scrollback/sto
 import { invalid } from "@scrollback/store-core/driver";
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the invalid message, as `name[index]`. */
-export function checkMessages(name: string, messages: readonly unknown[]): asserts messages is ChatMessage[] {
+export function checkMessages(name: string, messages: unknown): asserts messages is ChatMessage[] {
+  if (!Array.isArray(messages)) invalid(`${name} must be an array of messages`);
   messages.forEach((message, index) => {
     const problem = chatMessageTraits.check?.(message);
     if (problem) invalid(`${name}[${index}]: ${problem}`);

@@ -85,14 +85,18 @@ describe("invalid options are rejected by the constructor, by name", () => {
     [
       "aggregator without name",
       () => new AggregatorAgent(given({ mode: "flat", chat })),
-      "AggregatorAgent: name is missing",
+      "AggregatorAgent: name must be a non-empty string",
     ],
     [
       "aggregator without all",
       () => new AggregatorAgent(given(undefined)),
-      "AggregatorAgent: name is missing",
+      "AggregatorAgent: name must be a non-empty string",
     ],
-    ["selection without model", () => new ModelSelection(given({})), "ModelSelection: model is missing"],
+    [
+      "selection without model",
+      () => new ModelSelection(given({})),
+      "ModelSelection: model must be a language model",
+    ],
     [
       "selection's model",
       () => new ModelSelection({ model: given(1) }),
@@ -111,7 +115,7 @@ describe("invalid options are rejected by the constructor, by name", () => {
     [
       "termination without model",
       () => new ModelTermination(given(undefined)),
-      "ModelTermination: model is missing",
+      "ModelTermination: model must be a language model",
     ],
     [
       "termination's scope",

@@ -1,6 +1,7 @@
 import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { checkOptions, invalid, isObject, isString } from "@scrollback/store-core/driver";
+import { checkValue } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { importedChat } from "./imported-chat.ts";
@@ -115,8 +116,7 @@ export async function routedResponse<UI extends UIMessage>(
     ...{ request, owner, query, chatId, mine: context.chats.of(owner) },
     body: async (maxBytes = context.maxMessageBytes) => {
       const json = (await readJson(request, maxBytes)) ?? {};
-      const problem = isObject(json);
-      if (problem) invalid(`request: the body ${problem}`);
+      checkValue("request", "the body", isObject, json);
       return json as Record<string, unknown>;
     },
   };

@@ -1,4 +1,4 @@
-import { checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { type Check, checkOptions, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
@@ -15,18 +15,17 @@ export interface RedisStreamsOptions {
   onError?(error: unknown): void;
 }
 
+const isClient: Check = (value) =>
+  hasMethods("publish", "duplicate", "get", "set")(value) && "must be a client of ioredis";
+
 /**
  * Running answers over Redis: any server process can resume and stop an answer of another process. The process that makes an
  * answer keeps it in memory and sends it to listeners. Does no I/O until it is used.
  */
 export function redisStreams(options: RedisStreamsOptions): ChatStreams {
-  checkOptions("redisStreams", options ?? null, {
-    redis: hasMethods("publish", "duplicate", "get", "set"),
-    keyPrefix: isString,
-    onError: isFunction,
-  });
+  const checks = { redis: isClient, keyPrefix: isString, onError: isFunction };
+  checkOptions("redisStreams", options, checks, ["redis"]);
   const { redis, keyPrefix = "scrollback:answers" } = options;
-  if (redis === undefined) invalid("redisStreams: redis must be a client of ioredis");
   const onError = reporter(options.onError);
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;

@@ -1,5 +1,5 @@
 import type { OwnedChats } from "@scrollback/chats";
-import { checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
+import { type Check, checkOptions, hasMethods } from "@scrollback/store-core/driver";
 import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { BeginTurnOptions, Turn, UIOptions } from "../options.ts";
@@ -26,6 +26,8 @@ export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
 }
 
+const isOwnedChats: Check = (value) => hasMethods("begin")(value) && "must be the chats of an owner";
+
 /**
  * Stores the message that a client posted and begins a run, for your own route handlers. Pipe the answer. If no answer can be
  * made, end the run: `turn.run.end({ status: "failed" })`.
@@ -38,14 +40,9 @@ export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
  * return createUIMessageStreamResponse({ stream });
  */
 export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): Promise<OpenTurn<UI>> {
-  checkOptions("beginTurn", options ?? null, {
-    ...beginChecks,
-    chats: hasMethods("begin"),
-    body: () => undefined,
-    onError: isFunction,
-  });
+  const checks = { ...beginChecks, chats: isOwnedChats, body: () => undefined, onError: isFunction };
+  checkOptions("beginTurn", options, checks, ["chats"]);
   const { chats, body, onError: given, ...begin } = options;
-  if (chats === undefined) invalid("beginTurn: chats must be the chats of an owner");
   const onError = reporter(given);
   const post = parsePostBody(body);
   const begun = await beginRun(post, { ...begin, chats, onError });

@@ -12,6 +12,7 @@ import { isBoolean, isFunction, isPositiveInteger, isTimerMs } from "@scrollback
 import { isFileTypes } from "../convert/file-types.ts";
 import { uiOptionChecks } from "../convert/ui-messages.ts";
 
+const isChatStore: Check = (value) => hasMethods("of")(value) && "must be a ChatStore";
 const isTitle: Check = (value) =>
   value === false || typeof value === "function" || typeof Object(value).model !== "undefined"
     ? undefined
@@ -40,9 +41,9 @@ export const beginChecks = {
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkHandlerOptions(options: unknown): void {
-  checkOptions("createChatHandler", options ?? null, {
+  const checks = {
     ...beginChecks,
-    chats: hasMethods("of"),
+    chats: isChatStore,
     model: isModel,
     agent: hasMethods("stream"),
     generate: isFunction,
@@ -54,9 +55,9 @@ export function checkHandlerOptions(options: unknown): void {
     maxMessageBytes: isPositiveInteger,
     allowImport: isBoolean,
     onError: isFunction,
-  });
-  const { chats, model, agent, generate, instructions } = options as Record<string, unknown>;
-  if (chats === undefined) invalid("createChatHandler: chats must be a ChatStore");
+  };
+  checkOptions("createChatHandler", options, checks, ["chats"]);
+  const { model, agent, generate, instructions } = options as Record<string, unknown>;
   if ([model, agent, generate].filter((one) => one !== undefined).length !== 1)
     invalid("createChatHandler: pass exactly one of model, agent and generate");
   if (instructions !== undefined && model === undefined)

@@ -1,11 +1,5 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import {
-  modelHistory,
-  type ReportTarget,
-  reportOnce,
-  reportUnpaired,
-  type UnpairedTool,
-} from "@scrollback/store-core/internal";
+import { modelHistory, type ReportTarget, reportOnce, reportUnpaired } from "@scrollback/store-core/internal";
 import { convertToModelMessages, getToolName, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { withoutNulls } from "../convert/null-fields.ts";
 import { withoutGoneFiles, withoutUnsendableFiles } from "../convert/old-files.ts";
@@ -85,7 +79,7 @@ export async function modelMessagesOf(
   messages: readonly UIMessage[],
   { tools, fileTypes, continuedId, isLastNew, fileMs, target }: HistoryOptions,
 ): Promise<ModelMessage[]> {
-  const unpaired: UnpairedTool[] = [];
+  const unpaired: { readonly kind: "call"; readonly toolCallId: string }[] = [];
   const sendable = withoutUnsendableFiles(messages, fileTypes, target).map((message) => {
     if (message.role !== "assistant") return message;
     const isContinued = message.id === continuedId;

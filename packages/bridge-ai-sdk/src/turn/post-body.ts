@@ -1,5 +1,5 @@
 import { invalid, isId, isObject, isOneOf, isString } from "@scrollback/store-core/driver";
-import { isBoolean } from "@scrollback/store-core/internal";
+import { checkValue, isBoolean } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { lastUserId, parentIdOf } from "../parent-id.ts";
 
@@ -37,13 +37,10 @@ const checks = {
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function parsePostBody(body: unknown): PostBody {
-  const problem = isObject(body);
-  if (problem) invalid(`chat: the body ${problem}`);
+  checkValue("chat", "the body", isObject, body);
   const fields = body as Record<string, unknown>;
-  for (const [name, check] of Object.entries(checks)) {
-    const wrong = name === "id" || fields[name] !== undefined ? check(fields[name]) : undefined;
-    if (wrong) invalid(`chat: ${name} ${wrong}`);
-  }
+  for (const [name, check] of Object.entries(checks))
+    if (name === "id" || fields[name] !== undefined) checkValue("chat", name, check, fields[name]);
   const { id, trigger, message: given, messages, messageId, parentId, ...others } = fields;
   const { lastUserMessageId, branch = false, ...rest } = others;
   const list = (messages ?? []) as UIMessage[];

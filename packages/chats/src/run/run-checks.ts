@@ -1,13 +1,6 @@
 import { checkOptions, invalid, isObject } from "@scrollback/store-core/driver";
-import { isFunction } from "@scrollback/store-core/internal";
-import {
-  checkMessages,
-  checkNewMessages,
-  checkValue,
-  isMessageId,
-  messageProblem,
-  optionChecks,
-} from "../checks.ts";
+import { checkValue, isFunction } from "@scrollback/store-core/internal";
+import { checkMessages, checkNewMessages, isMessageId, messageProblem, optionChecks } from "../checks.ts";
 
 /** The kinds of a change, each with its additional fields. */
 const kinds: Readonly<Record<string, readonly string[]>> = {

@@ -108,10 +108,10 @@ export function checkMessages(
   messages: unknown,
   check: (message: unknown) => string | undefined = (message) => chatMessageTraits.check?.(message),
 ): void {
-  if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array`);
+  if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array of messages`);
   // By index, because a hole in the array is not a message either.
   for (let index = 0; index < messages.length; index++) {
     const problem = check(messages[index]);
-    if (problem) invalid(`${owner}: messages[${index}] ${problem}`);
+    if (problem) invalid(`${owner}: messages[${index}]: ${problem}`);
   }
 }

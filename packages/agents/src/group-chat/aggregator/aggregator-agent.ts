@@ -43,11 +43,8 @@ export class AggregatorAgent implements ChatParticipant {
 
   /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: AggregatorAgentOptions) {
-    checkOptions("AggregatorAgent", options ?? {}, optionChecks);
-    const { name, id = randomUUID(), mode, chat } = options ?? {};
-    for (const [field, value] of Object.entries({ name, mode, chat })) {
-      if (value === undefined) invalid(`AggregatorAgent: ${field} is missing`);
-    }
+    checkOptions("AggregatorAgent", options, optionChecks, ["name", "mode", "chat"]);
+    const { name, id = randomUUID(), mode, chat } = options;
     this.id = id;
     this.name = name;
     this.mode = mode;

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { hasMethods, isString } from "@scrollback/store-core/driver";
+import { checkValue } from "@scrollback/store-core/internal";
 import type { HistoryReducer } from "../../agent/index.ts";
 import type { AgentChannel, ChatParticipant } from "../participant.ts";
 
@@ -27,8 +28,6 @@ export function reducerKey(reducer: HistoryReducer | undefined): string {
 /** @throws StoreError `INVALID_ARGUMENT` for an invalid result of a participant's `createChannel`. */
 export function checkChannel(value: unknown, agent: ChatParticipant): asserts value is AgentChannel {
   const name = `createChannel of agent "${agent.id}"`;
-  const problem = hasMethods("receive", "invoke", "getHistory")(value);
-  if (problem) invalid(`${name}: result ${problem}`);
-  const { key } = value as AgentChannel;
-  if (isString(key)) invalid(`${name}: key ${isString(key)}`);
+  checkValue(name, "result", hasMethods("receive", "invoke", "getHistory"), value);
+  checkValue(name, "key", isString, (value as AgentChannel).key);
 }

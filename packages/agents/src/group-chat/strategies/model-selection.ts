@@ -1,5 +1,5 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { type Check, checkOptions, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isBoolean, isFunction } from "@scrollback/store-core/internal";
 import type { LanguageModel } from "ai";
 import type { HistoryReducer } from "../../agent/index.ts";
@@ -49,8 +49,7 @@ export class ModelSelection implements SelectionStrategy {
 
   /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: ModelSelectionOptions) {
-    checkOptions("ModelSelection", options ?? {}, optionChecks);
-    if (options?.model === undefined) invalid("ModelSelection: model is missing");
+    checkOptions("ModelSelection", options, optionChecks, ["model"]);
     this.#options = { ...options };
   }
 

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import { type Check, checkOptions, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { type Check, checkOptions, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
 import type { LanguageModel } from "ai";
 import type { HistoryReducer } from "../../agent/index.ts";
@@ -37,8 +37,7 @@ export class ModelTermination implements TerminationStrategy {
 
   /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: ModelTerminationOptions) {
-    checkOptions("ModelTermination", options ?? {}, optionChecks);
-    if (options?.model === undefined) invalid("ModelTermination: model is missing");
+    checkOptions("ModelTermination", options, optionChecks, ["model"]);
     this.#options = { ...options };
     this.agents = options.agents;
   }

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { type Check, checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
-import { untilAborted } from "@scrollback/store-core/internal";
+import { checkValue, untilAborted } from "@scrollback/store-core/internal";
 import { textOf } from "../../agent/model-messages.ts";
 import { type ChatParticipant, isParticipant } from "../participant.ts";
 
@@ -124,12 +124,9 @@ export class AggregateTermination implements TerminationStrategy {
     if (!Array.isArray(terminations) || terminations.length === 0) {
       invalid("AggregateTermination: terminations must be a non-empty array");
     }
-    terminations.forEach((termination, index) => {
-      const problem = isTermination(termination);
-      if (problem) invalid(`AggregateTermination: terminations[${index}] ${problem}`);
-    });
-    const problem = isOneOf("all", "any")(condition);
-    if (problem) invalid(`AggregateTermination: condition ${problem}`);
+    for (const [index, termination] of terminations.entries())
+      checkValue("AggregateTermination", `terminations[${index}]`, isTermination, termination);
+    checkValue("AggregateTermination", "condition", isOneOf("all", "any"), condition);
     this.#terminations = [...terminations];
     this.#condition = condition;
     this.agents = options.agents;
