@@ -18,10 +18,10 @@ describe("invalid input fails with INVALID_ARGUMENT naming the field", () => {
     [{ model, stores: {} }, "ChatAgent: stores must be a store factory or a function"],
     [{ model, reducer: {} }, "ChatAgent: reducer must have the methods reduce"],
     [{ model, contextProviders: {} }, "ChatAgent: contextProviders must be an array"],
-    [{ model, contextProviders: [{}] }, "ChatAgent: contextProviders [0] must have one of"],
+    [{ model, contextProviders: [{}] }, "ChatAgent: contextProviders[0] must have one of"],
     [
       { model, contextProviders: [{ invoking: 1 }] },
-      "ChatAgent: contextProviders [0].invoking must be a function",
+      "ChatAgent: contextProviders[0].invoking must be a function",
     ],
     [{ model, maxSteps: 0 }, "ChatAgent: maxSteps must be a positive integer"],
     [{ model, persist: "always" }, "ChatAgent: persist must be"],

@@ -64,7 +64,7 @@ describe("a thread's history has one location", () => {
     [{ serviceThreadId: "" }, "serviceThreadId must be a non-empty string"],
     [{ messageStore: {} }, "messageStore must have the methods addMessages, listMessages"],
     [{ stores: 1 }, "stores must be a store factory or a function"],
-    [{ contextProviders: [1] }, "contextProviders [0] must be an object"],
+    [{ contextProviders: [1] }, "contextProviders[0] must be an object"],
     [{ store }, 'unknown option "store"'],
   ])("invalid options are refused: %o", async (options, problem) => {
     const error = await failureOf(() => new AgentThread(options as never));

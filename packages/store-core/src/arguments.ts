@@ -1,6 +1,9 @@
 import { StoreError } from "./errors.ts";
 
-/** Returns the problem with a value, as the end of a sentence that begins with the value's name; undefined for a valid value. */
+/**
+ * Returns the problem with a value, as the end of a sentence that begins with the value's name; undefined for a valid value. The problem
+ * with a part of the value begins with the part: `[2] must be …`, `.name must be …`.
+ */
 export type Check = (value: unknown) => string | undefined;
 
 /** @throws StoreError `INVALID_ARGUMENT` with `message`. */
@@ -15,7 +18,7 @@ export function invalid(message: string): never {
  */
 export function checkValue(owner: string, name: string, check: Check, value: unknown): void {
   const problem = check(value);
-  if (problem) invalid(`${owner}: ${name} ${problem}`);
+  if (problem) invalid(`${owner}: ${name}${/^[.[]/.test(problem) ? "" : " "}${problem}`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Check, invalid } from "./arguments.ts";
+import { type Check, checkValue, invalid } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
 import { emitWarning } from "./runtime.ts";
 
@@ -48,8 +48,7 @@ export function callNow<T>(
 ): T {
   try {
     const result = resultNow(name, callback());
-    const problem = check(result);
-    if (problem) invalid(`${name}: the result ${problem}`);
+    checkValue(name, "the result", check, result);
     return result;
   } catch (error) {
     onError(error);

@@ -38,6 +38,8 @@ test("a value is refused by the name that the caller gives it", () => {
   expect(() => checkValue("of", "ownerId", isString, 1)).toThrow(
     refusal("of: ownerId must be a non-empty string"),
   );
+  const isOdd = () => "[2].name must be odd";
+  expect(() => checkValue("of", "agents", isOdd, 1)).toThrow(refusal("of: agents[2].name must be odd"));
 });
 
 test.each([

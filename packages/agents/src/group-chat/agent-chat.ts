@@ -1,6 +1,6 @@
 import { type ChatMessage, type MessageStore, StoreError } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
-import { isSignal, untilAborted } from "@scrollback/store-core/internal";
+import { checkValue, isSignal, untilAborted } from "@scrollback/store-core/internal";
 import { checkMessages } from "../thread/check-messages.ts";
 import { abortable } from "./channels/abortable.ts";
 import { Channels } from "./channels/channels.ts";
@@ -11,7 +11,7 @@ import {
   type OpenTurn,
   parseChatState,
 } from "./chat-state.ts";
-import { type ChannelPart, type ChatParticipant, checkParticipant, copyOf, typeOf } from "./participant.ts";
+import { type ChannelPart, type ChatParticipant, copyOf, isParticipant, typeOf } from "./participant.ts";
 import { Transcript } from "./transcript.ts";
 import { type ChatOptions, type ChatStreamPart, Turn, type TurnOptions } from "./turn.ts";
 
@@ -89,7 +89,7 @@ export abstract class AgentChat {
    */
   async getMessages(agent?: ChatParticipant, options: ChatOptions = {}): Promise<ChatMessage[]> {
     checkOptions("getMessages", options, optionChecks);
-    if (agent !== undefined) checkParticipant("getMessages: agent", agent);
+    if (agent !== undefined) checkValue("getMessages", "agent", isParticipant, agent);
     return await this.exclusively(options.signal, async () => {
       if (!agent) return this.history.map(copyOf).reverse();
       const queue = this.agents.some(({ id }) => id === agent.id) ? this.#channels.find(agent) : undefined;

@@ -1,9 +1,9 @@
 import { type ChatMessage, type MessageStore, StoreError } from "@scrollback/store-core";
 import { type Check, checkOptions, invalid } from "@scrollback/store-core/driver";
-import { isBoolean, isPositiveInteger, isSignal } from "@scrollback/store-core/internal";
+import { checkValue, isBoolean, isPositiveInteger, isSignal } from "@scrollback/store-core/internal";
 import { AgentChat } from "./agent-chat.ts";
 import type { ChatProgress } from "./chat-state.ts";
-import { type ChatParticipant, checkParticipant, isParticipant } from "./participant.ts";
+import { type ChatParticipant, isParticipant } from "./participant.ts";
 import {
   hasTakenTurn,
   isSelection,
@@ -103,7 +103,7 @@ export class AgentGroupChat extends AgentChat {
    * @throws StoreError `INVALID_ARGUMENT` for an invalid participant, or an id that another agent has.
    */
   addAgent(agent: ChatParticipant): void {
-    checkParticipant("addAgent: agent", agent);
+    checkValue("addAgent", "agent", isParticipant, agent);
     const known = this.#agents.find(({ id }) => id === agent.id);
     if (!known) this.#agents.push(agent);
     else if (known !== agent)
@@ -154,7 +154,7 @@ export class AgentGroupChat extends AgentChat {
     agent: ChatParticipant | undefined,
     options: TurnOptions,
   ): AsyncGenerator<ChatStreamPart, void, void> {
-    if (agent !== undefined) checkParticipant(`${caller}: agent`, agent);
+    if (agent !== undefined) checkValue(caller, "agent", isParticipant, agent);
     yield* this.activity(options.signal, () => (agent ? this.#turnOf(agent, options) : this.#loop(options)));
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
-import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
 import type { HistoryReducer, StreamedPart } from "../agent/index.ts";
 
@@ -84,26 +84,25 @@ export function typeOf(participant: object): string {
   return participant.constructor?.name || "Object";
 }
 
+const fieldChecks = {
+  name: isString,
+  reducer: hasMethods("reduce"),
+  invokeStream: isFunction,
+  createChannel: isFunction,
+};
+
 /** A participant. */
 export const isParticipant: Check = (value) => {
   const problem = hasMethods("invoke")(value);
   if (problem) return problem;
-  const { id, name, reducer, invokeStream, createChannel } = value as Record<string, unknown>;
-  if (isString(id)) return `must have an id: id ${isString(id)}`;
-  if (name !== undefined && isString(name)) return `.name ${isString(name)}`;
-  if (reducer !== undefined && hasMethods("reduce")(reducer))
-    return `.reducer ${hasMethods("reduce")(reducer)}`;
-  for (const [method, given] of Object.entries({ invokeStream, createChannel })) {
-    if (given !== undefined && isFunction(given)) return `.${method} must be a function`;
+  const fields = value as Record<string, unknown>;
+  if (isString(fields.id)) return `must have an id: id ${isString(fields.id)}`;
+  for (const [name, check] of Object.entries(fieldChecks)) {
+    const wrong = fields[name] === undefined ? undefined : check(fields[name]);
+    if (wrong) return `.${name} ${wrong}`;
   }
   return undefined;
 };
-
-/** @throws StoreError `INVALID_ARGUMENT` that names the argument. */
-export function checkParticipant(name: string, value: unknown): asserts value is ChatParticipant {
-  const problem = isParticipant(value);
-  if (problem) invalid(problem.startsWith(".") ? `${name}${problem}` : `${name} ${problem}`);
-}
 
 /** A message for a chat: with an id, by which an inner chat recognizes the messages that it has. */
 export function entered(message: ChatMessage, authorName = message.authorName): ChatMessage {

@@ -29,12 +29,12 @@ describe("invalid options are rejected by the constructor, by name", () => {
     [
       "an agent",
       () => new AgentGroupChat({ agents: [a, given({ id: "b" })] }),
-      "agents [1] must have the methods invoke",
+      "agents[1] must have the methods invoke",
     ],
     [
       "no id",
       () => new AgentGroupChat({ agents: [given({ invoke: a.invoke })] }),
-      "agents [0] must have an id",
+      "agents[0] must have an id",
     ],
     ["two ids", () => new AgentGroupChat({ agents: [a, actor("A")] }), 'agent has the id "a"'],
     [

@@ -2,6 +2,7 @@ import { randomFillSync, randomUUID } from "node:crypto";
 import {
   type Check,
   checkOptions,
+  checkValue,
   hasMethods,
   invalid,
   isFunction,
@@ -107,7 +108,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     open(threadId = uuidV7(), settings = undefined) {
       checkOptions("open", settings, settingChecks);
       context.assertOpen();
-      checkThreadId("open", "threadId", threadId);
+      checkValue("open", "threadId", isId, threadId);
       return storeOf(context, threadId, settings);
     },
     restore(state) {
@@ -119,8 +120,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     },
     withTraits<N>(traits: MessageTraits<N>) {
       context.assertOpen();
-      const problem = storeOptionChecks.traits(traits);
-      if (problem) invalid(`withTraits: traits ${problem}`);
+      checkValue("withTraits", "traits", storeOptionChecks.traits, traits);
       return factoryOf(context.withTraits(traits));
     },
     metadataSize(metadata) {
@@ -133,7 +133,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     iterateThreads: (options = {}) => iterateThreads(context, options),
     async deleteThread(threadId, options = {}) {
       context.assertOpen();
-      checkThreadId("deleteThread", "threadId", threadId);
+      checkValue("deleteThread", "threadId", isId, threadId);
       checkOptions("deleteThread", options, deleteChecks);
       const { expectedRevision, signal } = options;
       const operationId = randomUUID();
@@ -148,15 +148,14 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     },
     watch(threadId, onHint) {
       context.assertOpen();
-      checkThreadId("watch", "threadId", threadId);
-      const problem = isFunction(onHint);
-      if (problem) invalid(`watch: onHint ${problem}`);
+      checkValue("watch", "threadId", isId, threadId);
+      checkValue("watch", "onHint", isFunction, onHint);
       return watchThread(driver, threadId, onHint);
     },
     async copyThread(from, to, options = {}) {
       context.assertOpen();
-      checkThreadId("copyThread", "from", from);
-      checkThreadId("copyThread", "to", to);
+      checkValue("copyThread", "from", isId, from);
+      checkValue("copyThread", "to", isId, to);
       checkOptions("copyThread", options, copyChecks);
       const target = contexts.get(options.target ?? factory) as StoreContext<M> | undefined;
       if (!target) return invalid("copyThread: target must be a store factory");
@@ -202,11 +201,6 @@ function storeOf<M>(
   if (settings.ttlMs !== undefined) context.assertExpiry();
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   return new PortableStore(context, threadId, { ...context.settingsFor({}), ...given });
-}
-
-function checkThreadId(caller: string, name: string, threadId: unknown): void {
-  const problem = isId(threadId);
-  if (problem) invalid(`${caller}: ${name} ${problem}`);
 }
 
 /** A commit that reaches the backend and is refused there, because it expects a revision that no thread has. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
-  type Check,
   checkOptions,
+  checkValue,
   invalid,
   isCount,
   isId,
@@ -133,14 +133,13 @@ const pageChecks = {
 /** The index of a name. @throws StoreError `UNSUPPORTED` if the driver has none. */
 export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIndex {
   context.assertOpen();
-  const problem = isId(name);
-  if (problem) invalid(`index: name ${problem}`);
+  checkValue("index", "name", isId, name);
   const { driver, maxValueBytes } = indexOf(context);
 
   const putOf = (method: string, place: EntryKey, content: EntryContent, options: CallOptions) => {
     context.assertOpen();
-    checkAll(method, place, placeChecks, ["key", "id"]);
-    checkAll(method, content, contentChecks, ["version", "order"]);
+    checkOptions(method, place, placeChecks, ["key", "id"]);
+    checkOptions(method, content, contentChecks, ["version", "order"]);
     checkOptions(method, options, callChecks);
     const { key, id } = place;
     const { version, order, value, expiresAt } = content;
@@ -172,7 +171,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     },
     async remove(place, options = {}) {
       context.assertOpen();
-      checkAll("remove", place, placeChecks, ["key", "id"]);
+      checkOptions("remove", place, placeChecks, ["key", "id"]);
       checkOptions("remove", options, callChecks);
       const { key, id } = place;
       const { signal } = options;
@@ -180,7 +179,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     },
     async entriesOf(key, options = {}) {
       context.assertOpen();
-      checkAll("entriesOf", { key }, placeChecks, ["key"]);
+      checkOptions("entriesOf", { key }, placeChecks, ["key"]);
       checkOptions("entriesOf", options, callChecks);
       const { signal } = options;
       const entries = await context.request(() => driver.entriesOf({ index: name, key, signal }), signal);
@@ -219,19 +218,6 @@ function indexOf<M>({ driver }: StoreContext<M>): { driver: EntryIndex; maxValue
     "UNSUPPORTED",
     `index: the ${capabilities.backend} backend has no index, so it cannot keep lists`,
   );
-}
-
-function checkAll(
-  method: string,
-  value: unknown,
-  checks: Readonly<Record<string, Check>>,
-  required: readonly string[],
-): void {
-  checkOptions(method, value ?? null, checks);
-  for (const name of required) {
-    const problem = checks[name]?.(Object(value)[name]);
-    if (problem) invalid(`${method}: ${name} ${problem}`);
-  }
 }
 
 function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
