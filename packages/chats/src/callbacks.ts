@@ -1,13 +1,12 @@
 import { jsonCodec, StoreError } from "@scrollback/store-core";
 import type { Check } from "@scrollback/store-core/driver";
-import { callNow, reporter } from "@scrollback/store-core/internal";
+import { callNow, isText, reporter } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 import { messageProblem } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
 import { textOf } from "./read/entries.ts";
 
 const isTime: Check = (value) => (Number.isFinite(value) ? undefined : "must be a finite number");
-const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 const isStorable: Check = (value) => {
   try {
     jsonCodec.encode(value);

@@ -72,7 +72,7 @@ test.each([
   [replaced(0, `{"type":"thread","version":1,"threadId":""}`), "in:1: threadId must be a non-empty string"],
   [
     replaced(0, `{"type":"thread","version":1,"threadId":"a","createdAt":-1,"updatedAt":1}`),
-    "in:1: createdAt must be a time in milliseconds since 1970",
+    "in:1: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
   ],
   [
     replaced(
@@ -92,7 +92,7 @@ test.each([
   [replaced(1, `{"type":"message","createdAt":1}`), "in:2: message is missing"],
   [
     replaced(1, `{"type":"message","createdAt":"now","message":{}}`),
-    "in:2: createdAt must be a time in milliseconds since 1970",
+    "in:2: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
   ],
   [replaced(1, `{"type":"message","createdAt":1,"message":7}`), "in:2: message must be an object"],
   [
@@ -109,7 +109,7 @@ test.each([
   ],
   ...["1e300", "0.5", "-1", "1e13", "null"].map((time): [string[], string] => [
     replaced(1, `{"type":"message","createdAt":${time},"message":{"role":"user","content":""}}`),
-    "in:2: createdAt must be a time in milliseconds since 1970",
+    "in:2: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
   ]),
   ...["createdAt", "updatedAt", "expiresAt"].flatMap((name) =>
     ["1e300", "0.5"].map((time): [string[], string] => [
@@ -117,7 +117,7 @@ test.each([
         0,
         `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,${JSON.stringify(name)}:${time}}`,
       ),
-      `in:1: ${name} must be a time in milliseconds since 1970`,
+      `in:1: ${name} must be a time in milliseconds since 1970, an integer from 0 to 9999999999999`,
     ]),
   ),
   [

@@ -6,6 +6,7 @@ import {
   isFunction,
   isPlainObject,
   isStoreFactory,
+  isText,
 } from "@scrollback/store-core/internal";
 import type { Session, SessionEvent } from "./session.ts";
 
@@ -23,8 +24,6 @@ const isLimit: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 100
     ? undefined
     : "must be an integer from 1 to 100";
-
-const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 
 const isEvents: Check = (value) => (Array.isArray(value) ? undefined : "must be a list of events");
 

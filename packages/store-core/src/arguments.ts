@@ -93,6 +93,9 @@ export const isCount: Check = (value) =>
 export const isString: Check = (value) =>
   typeof value === "string" && value !== "" ? undefined : "must be a non-empty string";
 
+/** Any string, an empty one too. */
+export const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
+
 export const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 
 export const isFunction: Check = (value) => (typeof value === "function" ? undefined : "must be a function");

@@ -12,6 +12,7 @@ export {
   isPositiveInteger,
   isSignal,
   isStoreFactory,
+  isText,
   isTimerMs,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
@@ -42,7 +43,6 @@ export {
   keepsReasoning,
   type PairedHistory,
   pairedHistory,
-  type ReasoningPlace,
   type ReportTarget,
   reportOnce,
   reportUnpaired,

@@ -9,7 +9,7 @@ import {
   isOneOf,
   isString,
 } from "@scrollback/store-core/driver";
-import { isBoolean, isFunction, isPositiveInteger, isSignal } from "@scrollback/store-core/internal";
+import { isBoolean, isFunction, isPositiveInteger, isSignal, isText } from "@scrollback/store-core/internal";
 import type { LanguageModel, ToolSet } from "ai";
 import { type ContextProviders, isContextProviders } from "../context/context-provider.ts";
 import { AgentThread } from "../thread/agent-thread.ts";
@@ -125,7 +125,7 @@ const agentChecks: Readonly<Record<keyof ChatAgentOptions, Check>> = Object.free
   model: isModel,
   id: isString,
   name: isString,
-  instructions: (value: unknown) => (typeof value === "string" ? undefined : "must be a string"),
+  instructions: isText,
   tools: isObject,
   stores: isStoreSource,
   reducer: hasMethods("reduce"),

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { invalid, isObject } from "@scrollback/store-core/driver";
-import { checkValue } from "@scrollback/store-core/internal";
+import { checkValue, isText } from "@scrollback/store-core/internal";
 import type { ToolSet } from "ai";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";
@@ -44,9 +44,7 @@ export class Invocations {
   #take(provided: ProvidedContext, name: string): void {
     checkValue(name, "result", isObject, provided);
     const { instructions, messages = [], tools = {} } = provided;
-    if (instructions !== undefined && typeof instructions !== "string") {
-      invalid(`${name}: instructions must be a string`);
-    }
+    if (instructions !== undefined) checkValue(name, "instructions", isText, instructions);
     checkMessages(`${name}: messages`, messages);
     const taken = Object.keys(tools).find((tool) => Object.hasOwn(this.tools, tool));
     if (taken !== undefined) {

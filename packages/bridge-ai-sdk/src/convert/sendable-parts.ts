@@ -1,4 +1,4 @@
-import { isBlankText, keepsReasoning, type ReasoningPlace } from "@scrollback/store-core/internal";
+import { isBlankText, keepsReasoning } from "@scrollback/store-core/internal";
 import { isInterruptedByProvider } from "./close-answer.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 
@@ -29,7 +29,7 @@ function sendableStep(step: readonly UIPart[], isContinued: boolean): UIPart[] {
   return step.filter((part, index) => keeps[index] && (hasContent || part.type !== "custom"));
 }
 
-function placeOf(part: UIPart, isContinued: boolean): ReasoningPlace {
+function placeOf(part: UIPart, isContinued: boolean) {
   switch (part.type) {
     case "reasoning":
     case "reasoning-file":

@@ -1,5 +1,4 @@
-import type { Check } from "@scrollback/store-core/driver";
-import { callNow, type ReportTarget } from "@scrollback/store-core/internal";
+import { callNow, isText, type ReportTarget } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
   stepCountIs,
@@ -72,8 +71,6 @@ async function reducedTurn<UI extends UIMessage>(
   const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
   return { ...turn, modelMessages: sendableMessages(reduced, target, toolsOf(options)) };
 }
-
-const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 
 /** The tools that messages are checked with. */
 export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { jsonCodec, StoreError } from "@scrollback/store-core";
 import { isObject, isOneOf } from "@scrollback/store-core/driver";
-import { isBoolean, isRecordTime } from "@scrollback/store-core/internal";
+import { isBoolean, isRecordTime, isText } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { checkNewMessages, checkPatch, optionChecks } from "../checks.ts";
 import type { ChatContext } from "../context.ts";
@@ -92,7 +92,7 @@ function checkEntry(entry: ChatEntry<unknown>, index: number): void {
     createdAt: isRecordTime(createdAt),
     updatedAt: isRecordTime(updatedAt),
     status: isStatus(status),
-    error: error === undefined || typeof error === "string" ? undefined : "must be a string",
+    error: error === undefined ? undefined : isText(error),
   }).flatMap(([name, problem]) => (problem === undefined ? [] : `entries[${index}].${name} ${problem}`));
   if (problems.length > 0) refuse(problems.join("; "));
 }

@@ -1,6 +1,7 @@
 import { isListed } from "@scrollback/collections";
 import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
-import { LONGEST_TTL_MS } from "@scrollback/store-core/internal";
+import { isId } from "@scrollback/store-core/driver";
+import { isRecordTime, LONGEST_TTL_MS } from "@scrollback/store-core/internal";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
 import { foreignProblem } from "./foreign-line.ts";
@@ -18,7 +19,6 @@ import {
 const VERSION = 1;
 /** The interval of messages whose position is remembered. */
 const POSITION_INTERVAL = 500;
-const MAX_TIME = 9_999_999_999_999;
 
 /** The first line of a thread. */
 export function threadLine(thread: Omit<ThreadInfo, "count" | "bytes">): Record<string, unknown> {
@@ -214,31 +214,21 @@ async function headerProblem(
 ): Promise<string | undefined> {
   if (header.version !== VERSION)
     return `version must be ${VERSION}; was it written by a newer version of the CLI?`;
-  const id = idProblem(header.threadId);
+  const id = isId(header.threadId);
   if (id) return `threadId ${id}`;
   const { createdAt, updatedAt, expiresAt } = header;
   for (const [name, time] of Object.entries({ createdAt, updatedAt, expiresAt })) {
     if (name === "expiresAt" && time === undefined) continue;
-    if (!isTime(time)) return `${name} must be a time in milliseconds since 1970`;
+    const problem = isRecordTime(time);
+    if (problem) return `${name} ${problem}`;
   }
-  if (isTime(expiresAt) && expiresAt > Date.now() + LONGEST_TTL_MS)
+  if (Number(expiresAt) > Date.now() + LONGEST_TTL_MS)
     return "expiresAt must be at most 36,500 days from now";
   const problem = valueProblem("metadata", header);
   const metadata = problem === undefined ? textOfValue("metadata", header) : undefined;
   if (metadata === undefined) return problem;
   const refused = await check({ metadata: decodeValue(metadata) });
   return refused && `metadata ${refused}`;
-}
-
-/** The problem of a thread id. */
-export function idProblem(threadId: unknown): string | undefined {
-  if (typeof threadId !== "string" || threadId === "") return "must be a non-empty string";
-  if (!threadId.isWellFormed()) return "must be well-formed Unicode";
-  return Buffer.byteLength(threadId) > 1_024 ? "must be at most 1,024 bytes" : undefined;
-}
-
-function isTime(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME;
 }
 
 function valueProblem(name: string, line: Readonly<Record<string, unknown>>): string | undefined {
@@ -253,7 +243,8 @@ function valueProblem(name: string, line: Readonly<Record<string, unknown>>): st
 /** The message of a line, or its problem. */
 function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | string {
   if (line.type !== "message") return `type must be "message"`;
-  if (!isTime(line.createdAt)) return "createdAt must be a time in milliseconds since 1970";
+  const { createdAt } = line;
+  if (isRecordTime(createdAt)) return `createdAt ${isRecordTime(createdAt)}`;
   const problem = valueProblem("message", line);
   if (problem) return problem;
   const text = textOfValue("message", line);
@@ -264,7 +255,7 @@ function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | strin
   // Messages of other types have no role, or no content.
   const isChat = "role" in message && "content" in message;
   const wrong = isChat ? chatMessageTraits.check?.(message) : undefined;
-  if (wrong === undefined) return { createdAt: line.createdAt, text };
+  if (wrong === undefined) return { createdAt: Number(createdAt), text };
   const { role } = message as { readonly role: unknown };
   return `message.${wrong}${wrong.startsWith("role ") ? `, not ${JSON.stringify(role)}` : ""}`;
 }

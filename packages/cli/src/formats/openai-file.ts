@@ -1,8 +1,9 @@
 import { stat } from "node:fs/promises";
+import { isId } from "@scrollback/store-core/driver";
 import { layerOf } from "../layers.ts";
 import { decodeValue, encodeText } from "./entry.ts";
 import { foreignProblem } from "./foreign-line.ts";
-import { idProblem, parseObject } from "./jsonl.ts";
+import { parseObject } from "./jsonl.ts";
 import { type Line, readLines } from "./lines.ts";
 import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
 import {
@@ -39,7 +40,7 @@ export async function readOpenAiFile(
       return "threadId is missing; give --id-prefix to name threads by their lines' numbers";
     }
     const threadId = value.threadId ?? `${idPrefix}${line.number}`;
-    const problem = idProblem(threadId);
+    const problem = isId(threadId);
     if (problem) return `threadId ${problem}`;
     const layer = layerOf(threadId as string);
     if (layer)
