@@ -188,8 +188,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "failed calls are not retried",
       "C4",
       "retry.ts",
-      "clock.monotonic() >= end) throw error;",
-      "true) throw error;",
+      "clock.monotonic() >= end) return false;",
+      "true) return false;",
     ],
   ]),
   ...on("log", "record-log/src/", [

@@ -95,7 +95,7 @@ export const listsMutants: readonly ListsMutant[] = [
       change(
         "telling",
         "#tell",
-        "(isSame && (await this.#adopt(member, read, gone, attempt > 0))) || read",
+        "(isSame && (await this.#adopt(member, read, gone, lost > 0))) || read",
         "read",
       ),
     ],

@@ -100,8 +100,8 @@ export const deletionMutants: readonly Mutant[] = [
   off("a closing row that was late ends nothing", "its scene", [
     "delete-thread",
     "deleteThread",
-    "if (taken !== true || !isRecent(clock, began)) continue;",
-    "if (taken !== true) continue;",
+    "if (taken !== true || !isRecent(clock, began)) throw new StartOver();",
+    "if (taken !== true) throw new StartOver();",
   ]),
   off("a deletion that was made before the clock jumped is not made again", "its scene", [
     "delete-thread",
