@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { envelope } from "@scrollback/collections";
 import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
-import type { CheckpointMessage, LogAddition, LogMessage, WritesMessage } from "./log-message.ts";
+import type {
+  CheckpointMessage,
+  LogAddition,
+  LogMessage,
+  PlacedMessage,
+  WritesMessage,
+} from "./log-message.ts";
 import {
   type CheckpointContent,
   checkpointsOf,
@@ -139,7 +145,10 @@ export class CheckpointLog {
         const { messages, ...rest } = await pruned(reading, kept, all);
         const { registeredAt } = reading.state.format ?? {};
         const registered = registeredAt === undefined ? {} : { registeredAt };
-        await this.#add(messages, reading.state.revision, formatOf({ ...rest, ...registered }), "all");
+        await this.#add(messages, 0, reading.state.revision, {
+          metadata: formatOf({ ...rest, ...registered }),
+          drop: "all",
+        });
         return all.length - kept.length;
       }),
     );
@@ -229,31 +238,35 @@ export class CheckpointLog {
     const { state } = reading;
     const isSame = isDeepStrictEqual(format, stored);
     let { revision } = state;
-    let append: LogMessage[] = [];
+    let start = state.window.high;
+    let messages: LogMessage[] = [];
     let size = 0;
     for (const part of parts) {
       if (size + part.data.length > COMMIT) {
-        revision = await this.#add(append, revision);
-        append = [];
+        revision = await this.#add(messages, start, revision);
+        start += messages.length;
+        messages = [];
         size = 0;
       }
-      append.push(part);
+      messages.push(part);
       size += part.data.length;
     }
-    revision = await this.#add([...append, message], revision, isSame ? undefined : format);
+    revision = await this.#add([...messages, message], start, revision, isSame ? {} : { metadata: format });
     const window = state.window.withNewer([...parts, message]);
     for (const [channel, value] of values) window.remember(window.high - 1, channel, value);
     this.#cache({ ...state, revision, format, window });
   }
 
+  /** @param start the position of the first of the messages. */
   async #add(
     messages: readonly LogMessage[],
+    start: number,
     expectedRevision: Revision | null,
-    metadata?: LogFormat,
-    drop: "all" | 0 = 0,
+    rest: { readonly metadata?: LogFormat; readonly drop?: "all" } = {},
   ): Promise<Revision | null> {
-    const append = messages.map((message) => envelope("user", message));
-    return await this.#store.commit({ drop, append, ...(metadata && { metadata }) }, { expectedRevision });
+    const placed = messages.map((message, index): PlacedMessage => ({ ...message, at: start + index }));
+    const append = placed.map((message) => envelope("user", message));
+    return await this.#store.commit({ ...rest, append }, { expectedRevision });
   }
 }
 

@@ -50,6 +50,9 @@ export interface PartMessage {
 
 export type LogMessage = CheckpointMessage | WritesMessage | PartMessage;
 
+/** A message as it is stored: with its position, so that a missing one is noticed. */
+export type PlacedMessage = LogMessage & { readonly at: number };
+
 /** A channel and its value. */
 export type NamedValue = readonly [channel: string, value: TypedValue];
 

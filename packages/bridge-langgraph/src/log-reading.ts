@@ -1,7 +1,14 @@
 import { parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
 import { type Cursor, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
-import type { CheckpointMessage, LogMessage, NamedValue, ValueName, WritesMessage } from "./log-message.ts";
+import type {
+  CheckpointMessage,
+  LogMessage,
+  NamedValue,
+  PlacedMessage,
+  ValueName,
+  WritesMessage,
+} from "./log-message.ts";
 import { LogWindow } from "./log-window.ts";
 import type { TypedValue } from "./typed-value.ts";
 
@@ -77,7 +84,7 @@ export class LogReading {
     if (cached && page.revision === cached.revision) return new LogReading(store, cached);
     const known = cached?.window;
     const isSame = known && page.format && cached.format?.epoch === page.format.epoch;
-    if (!isSame || page.low > known.high) {
+    if (!isSame || page.low > known.high || page.low + page.messages.length < known.high) {
       const window = new LogWindow(page.low, page.messages);
       return new LogReading(store, { ...page, window });
     }
@@ -191,15 +198,14 @@ export class LogReading {
     const request =
       older === undefined ? { limit: window.messages.length + limit } : { limit, before: older };
     const page = await readPage(this.#store, request);
-    const low = older === undefined ? page.low : window.low - page.messages.length;
-    if (page.format?.epoch !== format?.epoch || low >= window.low) throw replaced(this.#store.threadId);
-    const messages = page.messages.slice(0, window.low - low);
+    if (page.format?.epoch !== format?.epoch || page.low >= window.low) throw replaced(this.#store.threadId);
+    const messages = page.messages.slice(0, window.low - page.low);
     this.#state = { ...this.#state, window: window.withOlder(messages), older: page.older };
   }
 }
 
 interface Page extends Omit<LogState, "window"> {
-  /** The position of the first message, if the page is the newest one. */
+  /** The position of the first message. */
   readonly low: number;
   readonly messages: readonly LogMessage[];
 }
@@ -209,11 +215,16 @@ async function readPage(
   request: { readonly limit: number; readonly before?: Cursor },
 ): Promise<Page> {
   const { entries, revision, metadata, count, older } = await store.read(request);
+  const messages = entries.map(({ message }) => valueOfEnvelope<PlacedMessage>(message, isObject));
+  const low = messages[0]?.at ?? count;
+  const isFirst = older === undefined && entries.length > 0;
+  if (messages.some(({ at }, index) => at !== low + index) || (isFirst && low !== 0))
+    throw new StoreError("CORRUPT", "a message of a checkpoint log is missing", { threadId: store.threadId });
   return {
     revision,
     format: parseMetadata<LogFormat>(store.threadId, metadata, owner),
-    messages: entries.map(({ message }) => valueOfEnvelope<LogMessage>(message, isObject)),
-    low: count - entries.length,
+    messages,
+    low,
     older,
   };
 }
