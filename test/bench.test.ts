@@ -393,7 +393,7 @@ describe("the pages", () => {
   test("leave out writers that were not measured", () => {
     const ofOneFactory = (pages: Map<string, string>) =>
       [...pages].filter(([, text]) => /8 (?:writers )?of one/.test(text)).map(([path]) => path);
-    expect(ofOneFactory(pagesOf(root, results))).toContain("docs/reference/costs.md");
+    expect(ofOneFactory(pagesOf(root, results))).toContain("docs/generated/costs.md");
     const load = figures.load.filter(({ clients }) => clients === "many");
     const fewer = pagesOf(root, { ...results, backends: [{ ...figures, load }] });
     expect(ofOneFactory(fewer)).toEqual([]);
@@ -428,7 +428,7 @@ describe("the pages", () => {
       expect(await readFile(join(root, path), "utf8"), `${path}: run npm run bench -- --render`).toBe(text);
     }
     for (const [name, drawn] of Object.entries(draw)) {
-      const picture = await readFile(join(root, `docs/reference/costs/${name}.svg`), "utf8");
+      const picture = await readFile(join(root, `docs/generated/costs/${name}.svg`), "utf8");
       expect(picture, `${name}: run npm run bench -- --render`).toBe(drawn(last.backends));
     }
   });

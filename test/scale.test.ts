@@ -168,13 +168,13 @@ describe("the figures", () => {
     expect(text).toMatch(/( \| +\+1\.000){3} \| +\+1\.0 MiB \| +−2\.0 MiB \|/);
   });
 
-  test("docs/reference/scale.md and its pictures are what the script generates from the figures", async () => {
-    const all = loadFigures(join(root, "docs/reference/scale/figures.jsonl"));
+  test("docs/generated/scale.md and its pictures are what the script generates from the figures", async () => {
+    const all = loadFigures(join(root, "docs/generated/scale/figures.jsonl"));
     expect(all.map(({ name }) => name)).toEqual([...backendNames]);
     expect(all.map(({ largest }) => largest)).toEqual(backendNames.map(() => 100_000));
-    expect(await readFile(join(root, "docs/reference/scale.md"), "utf8")).toBe(page(all));
+    expect(await readFile(join(root, "docs/generated/scale.md"), "utf8")).toBe(page(all));
     for (const one of all) {
-      expect(await readFile(join(root, `docs/reference/scale/${one.name}.svg`), "utf8")).toBe(picture(one));
+      expect(await readFile(join(root, `docs/generated/scale/${one.name}.svg`), "utf8")).toBe(picture(one));
     }
   });
 });

@@ -12,7 +12,7 @@ import { quick, run, thorough } from "./run.ts";
 const usage = `npm run scale [-- options]
   --quick          a hundredth of the sizes and of the time; writes nothing unless --to says where
   --only <name>    one backend alone: ${backendNames.join(", ")}; the figures of the others stay
-  --to <folder>    write scale.md and scale/ there; by default into docs/reference
+  --to <folder>    write scale.md and scale/ there; by default into docs/generated
   --render         measure nothing; write the page and the pictures again from the figures that are there
 `;
 
@@ -69,7 +69,7 @@ function write(all: readonly Figures[]): void {
 function folder(): string {
   // npm runs this in the folder of the package; INIT_CWD is the user's folder.
   if (options.to !== undefined) return resolve(process.env.INIT_CWD ?? ".", options.to);
-  return fileURLToPath(new URL("../../docs/reference/", import.meta.url));
+  return fileURLToPath(new URL("../../docs/generated/", import.meta.url));
 }
 
 /** One line of JSON per backend. */

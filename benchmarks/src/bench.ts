@@ -161,8 +161,8 @@ function render(): void {
     throw new Error(`${RESULTS} has no full run; measure ${missing?.join(", ") || "all"} first`);
   }
   for (const [path, text] of pagesOf(ROOT, results)) writeFileSync(join(ROOT, path), text);
-  mkdirSync(join(ROOT, "docs/reference/costs"), { recursive: true });
+  mkdirSync(join(ROOT, "docs/generated/costs"), { recursive: true });
   for (const [name, drawn] of Object.entries(draw)) {
-    writeFileSync(join(ROOT, `docs/reference/costs/${name}.svg`), drawn(results.backends));
+    writeFileSync(join(ROOT, `docs/generated/costs/${name}.svg`), drawn(results.backends));
   }
 }

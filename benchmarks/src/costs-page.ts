@@ -17,14 +17,14 @@ export const pictures = {
 
 const picture = (name: keyof typeof pictures) => `![${pictures[name]}](costs/${name}.svg)`;
 
-/** docs/reference/costs.md, generated from the measurements. */
+/** docs/generated/costs.md, generated from the measurements. */
 export function costsPage(results: Results): string {
   const { backends } = results;
   return `# Costs
 
-How long commits and reads take, compared with the raw client of each backend. [benchmarks/results.md](../../benchmarks/results.md) has
+How long commits and reads take, compared with the raw client of each backend. [results.md](../../benchmarks/generated/results.md) has
 every figure of the run and the project's targets, [benchmarks/README.md](../../benchmarks/README.md) the method, [scale.md](scale.md) the
-costs of 100,000 threads, and [comparison.md](comparison.md#measured) the times of other libraries. The requests of each call are on the
+costs of 100,000 threads, and [comparison.md](../reference/comparison.md#measured) the times of other libraries. The requests of each call are on the
 page of its backend.
 
 ${quietText(results)}

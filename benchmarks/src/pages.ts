@@ -22,8 +22,8 @@ const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
 export function pagesOf(root: string, results: Results): Map<string, string> {
   const textOf = (path: string) => readFileSync(join(root, path), "utf8");
   const pages = new Map([
-    ["benchmarks/results.md", report(results)],
-    ["docs/reference/costs.md", costsPage(results)],
+    ["benchmarks/generated/results.md", report(results)],
+    ["docs/generated/costs.md", costsPage(results)],
     [
       "docs/reference/comparison.md",
       insert(

@@ -14,7 +14,7 @@ const FEW_CALLS = 50;
 
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
-/** The report of a run: benchmarks/results.md. */
+/** The report of a run: benchmarks/generated/results.md. */
 export function report(results: Results): string {
   const { backends, codecs, chats, frameworks } = results;
   const sections = [
@@ -33,7 +33,7 @@ Milliseconds per call: the median, and the 95th percentile in parentheses. "×ra
 medians to the raw client's, in one run with all calls interleaved. "trips" are the round trips of a
 call, in the order of the columns. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average. An append also trims
 its thread to ${ROOM} messages above the length in the table. Other libraries keep all messages, and LangChain.js reads
-all of them for the newest 20. README.md in this folder describes the method. \`npm run bench\` writes this page
+all of them for the newest 20. [README.md](../README.md) describes the method. \`npm run bench\` writes this page
 from results.json.`;
 }
 

@@ -68,7 +68,7 @@ ${table<string>(
   rows,
 )}
 
-[costs.md](costs.md) has the method, several writers and processor times.`;
+[costs.md](../generated/costs.md) has the method, several writers and processor times.`;
 }
 
 /** The measured thread lengths. */

@@ -21,7 +21,7 @@ const KINDS = [
   "tutorial/first-conversation",
   "reference/comparison",
   "reference/protocol",
-  "reference/costs",
+  "generated/costs",
   "reference/api/@scrollback/store-sqlite",
 ];
 
