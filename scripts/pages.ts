@@ -1,9 +1,8 @@
 /**
- * `npm run pages` writes the generated parts of the pages: the suite's test titles to PROTOCOL.md, each below its
- * clause; the matrix to docs/reference/matrix.md; frameworks by backends to docs/reference/frameworks.md; what passed on other
- * servers, clients and versions of Node.js to docs/reference/compatibility.md; the results of the fault tests to
- * docs/explanation/faults.md; the fields of a head to docs/explanation/record-log.md. With `--check` it writes nothing, and
- * fails if a page is out of date.
+ * `npm run pages` writes docs/generated/tests.md (the matrix, and the titles of the suite's tests by clause), and the generated
+ * parts of other pages: frameworks by backends in docs/reference/frameworks.md; what passed on other servers, clients and
+ * versions of Node.js in docs/reference/compatibility.md; the results of the fault tests in docs/explanation/faults.md; the
+ * fields of a head in docs/explanation/record-log.md. With `--check` it writes nothing, and fails if a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +12,20 @@ import { frameworkTable } from "./framework-results.ts";
 const root = join(import.meta.dirname, "..");
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
+/** The matrix, then the titles of the tests of each clause. */
+function testsPage(): string {
+  const headings = [...textOf("PROTOCOL.md").matchAll(/^### (C\d+) (.*)$/gm)];
+  const clauses = headings.map(([, id = "", name]) => `## ${id} ${name}\n\n${testsOf(id)}`);
+  return `${[TESTS_INTRODUCTION, textOf("docs/generated/matrix.md").trim(), ...clauses].join("\n\n")}\n`;
+}
+
+const TESTS_INTRODUCTION = `# The suite's tests
+
+The tests of each clause of [the protocol](../../PROTOCOL.md), and how many of them passed on each backend in the last run of
+\`npm run test:deep\`. The products behind the names: [compatibility](../reference/compatibility.md#what-ran-where).
+
+## Tests passed by backend`;
+
 function testsOf(clause: string): string {
   const number = clause.slice(1).padStart(2, "0");
   const files = globSync(`conformance-tests/src/clauses/c${number}-*.ts`, { cwd: root }).sort(
@@ -20,8 +33,8 @@ function testsOf(clause: string): string {
   );
   const titles = files.flatMap((file) => titlesIn(textOf(file)));
   if (titles.length === 0) throw new Error(`no tests found of ${clause}`);
-  const links = files.map((file) => `[${file.split("/").at(-1)}](${file})`).join(", ");
-  return `Tests, in ${links}:\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
+  const links = files.map((file) => `[${file.split("/").at(-1)}](../../${file})`).join(", ");
+  return `In ${links}:\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
 }
 
 function titlesIn(code: string): string[] {
@@ -100,16 +113,8 @@ function faultsOf(file: string): string {
   return ["| Fault | Passed on | Longest call | Back in |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 
-/** Inserts the text of a file in the same way. */
-const include = (page: string, name: string, file: string) => insert(page, name, textOf(file).trim());
-
 const pages: Record<string, (text: string) => string> = {
-  "PROTOCOL.md": (text) =>
-    text.replace(
-      /<!-- tests (C\d+) -->.*?(?=\s*(?:\n### |$(?!.)))/gs,
-      (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
-    ),
-  "docs/reference/matrix.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
+  "docs/generated/tests.md": testsPage,
   "docs/reference/frameworks.md": (text) =>
     insert(text, "frameworks", frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))),
   "docs/explanation/faults.md": (text) =>
