@@ -1,8 +1,8 @@
 /**
- * `npm run pages` writes docs/generated/tests.md (the matrix, and the titles of the suite's tests by clause), and the generated
- * parts of other pages: frameworks by backends in docs/reference/frameworks.md; what passed on other servers, clients and
- * versions of Node.js in docs/reference/compatibility.md; the results of the fault tests in docs/explanation/faults.md; the
- * fields of a head in docs/explanation/record-log.md. With `--check` it writes nothing, and fails if a page is out of date.
+ * `npm run pages` writes docs/generated/tests.md (the matrix, the fault tests, frameworks by backends, and the titles of the
+ * suite's tests by clause), docs/generated/head-fields.md (the fields of a record log's head), and what passed on other servers,
+ * clients and versions of Node.js into docs/reference/compatibility.md. With `--check` it writes nothing, and fails if a page is
+ * out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,19 +12,34 @@ import { frameworkTable } from "./framework-results.ts";
 const root = join(import.meta.dirname, "..");
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
-/** The matrix, then the titles of the tests of each clause. */
+/** All that passed in the last run, then the titles of the tests of each clause. */
 function testsPage(): string {
-  const headings = [...textOf("PROTOCOL.md").matchAll(/^### (C\d+) (.*)$/gm)];
-  const clauses = headings.map(([, id = "", name]) => `## ${id} ${name}\n\n${testsOf(id)}`);
-  return `${[TESTS_INTRODUCTION, textOf("docs/generated/matrix.md").trim(), ...clauses].join("\n\n")}\n`;
+  const clauses = [...textOf("PROTOCOL.md").matchAll(/^### (C\d+) (.*)$/gm)];
+  return `# The suite's tests
+
+How many tests of each clause of [the protocol](../../PROTOCOL.md) passed in the last run of \`npm run test:deep\`, and their titles.
+[Compatibility](../reference/compatibility.md#what-ran-where) names the products behind the backends.
+
+## Clauses by backend
+
+${textOf("docs/generated/matrix.md").trim()}
+
+## Faults by backend
+
+[What is tested](../explanation/faults.md), and [every figure](faults-measured.md). "Longest call" and "back in", the time from the end of the
+fault until every writer had written again, are those of the slowest backend, on a machine with 2 cores and other work.
+
+${faultsOf("docs/generated/faults-measured.md")}
+
+## Frameworks by backend
+
+[What is tested](../reference/frameworks.md#tested): the framework's own tests of stores (theirs), and ours.
+
+${frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))}
+
+${clauses.map(([, id = "", name]) => `## ${id} ${name}\n\n${testsOf(id)}`).join("\n\n")}
+`;
 }
-
-const TESTS_INTRODUCTION = `# The suite's tests
-
-The tests of each clause of [the protocol](../../PROTOCOL.md), and how many of them passed on each backend in the last run of
-\`npm run test:deep\`. The products behind the names: [compatibility](../reference/compatibility.md#what-ran-where).
-
-## Tests passed by backend`;
 
 function testsOf(clause: string): string {
   const number = clause.slice(1).padStart(2, "0");
@@ -44,13 +59,26 @@ function titlesIn(code: string): string[] {
   );
 }
 
-function headFields(): string {
+function headFieldsPage(): string {
   const header = "| Key | Field | Type | Required | Meaning |\n| --- | --- | --- | --- | --- |";
   const rows = describeHead().map(
     ({ key, name, type, required, doc }) =>
       `| \`${key}\` | \`${name}\` | ${type} | ${required ? "always" : ""} | ${doc} |`,
   );
-  return [header, ...rows].join("\n");
+  return `# The fields of a head
+
+Each row of a [record log](../explanation/record-log.md) has a head: compact JSON with \`v\`, the format version 1, and these fields in this order.
+Absent fields and empty lists are omitted.
+
+${[header, ...rows].join("\n")}
+
+- Rows are written as their distance below the row's own number, in a root below \`base\`; 0 is the row itself. Ranges are [distance of the
+  first row, length].
+- A spot is [distance, index, count]: the text at \`index\` of the \`count\` texts of a row. The first spot of the pinned message and of the metadata
+  is in the row of its commit, the others are its pieces in fragments.
+- A head that contradicts itself, or has a newer format version, is \`CORRUPT\`. If it is the end or among the newest 64 commits, commits are refused
+  too, because an operation id may be lost with it.
+`;
 }
 
 /** Inserts a text between `<!-- name -->` and `<!-- end of name -->`. */
@@ -115,11 +143,7 @@ function faultsOf(file: string): string {
 
 const pages: Record<string, (text: string) => string> = {
   "docs/generated/tests.md": testsPage,
-  "docs/reference/frameworks.md": (text) =>
-    insert(text, "frameworks", frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))),
-  "docs/explanation/faults.md": (text) =>
-    insert(text, "faults", faultsOf("docs/generated/faults-measured.md")),
-  "docs/explanation/record-log.md": (text) => insert(text, "head", headFields()),
+  "docs/generated/head-fields.md": headFieldsPage,
   "docs/reference/compatibility.md": (text) =>
     ["servers", "node-22.13", "node-22"].reduce(
       (page, name) => insert(page, name, sumsOf(`docs/generated/matrix-${name}.md`)),

@@ -5,11 +5,7 @@ export interface Group {
 }
 
 /** Pages whose tables have more columns than fit beside an outline. */
-export const widePages: ReadonlySet<string> = new Set([
-  "generated/tests",
-  "reference/comparison",
-  "reference/frameworks",
-]);
+export const widePages: ReadonlySet<string> = new Set(["generated/tests", "reference/comparison"]);
 
 export const navigation: readonly Group[] = [
   {
@@ -84,6 +80,7 @@ export const navigation: readonly Group[] = [
       ["API", "reference/api/index"],
       ["The protocol", "reference/protocol"],
       ["The suite's tests", "generated/tests"],
+      ["The fields of a head", "generated/head-fields"],
       ["Frameworks", "reference/frameworks"],
       ["Options", "reference/options"],
       ["Errors", "reference/errors"],

@@ -23,7 +23,7 @@ export function costsPage(results: Results): string {
   return `# Costs
 
 How long commits and reads take, compared with the raw client of each backend. [results.md](../../benchmarks/generated/results.md) has
-every figure of the run and the project's targets, [benchmarks/README.md](../../benchmarks/README.md) the method, [scale.md](scale.md) the
+every figure of the run, also of codecs, chats and frameworks, and the project's targets; [benchmarks/README.md](../../benchmarks/README.md) the method, [scale.md](scale.md) the
 costs of 100,000 threads, and [comparison.md](../reference/comparison.md#measured) the times of other libraries. The requests of each call are on the
 page of its backend.
 

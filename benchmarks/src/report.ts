@@ -206,7 +206,7 @@ an encoded message.
 ${codecTable(codecs)}`;
 }
 
-export function codecTable({ rows }: Results["codecs"]): string {
+function codecTable({ rows }: Results["codecs"]): string {
   const json = rows.find(({ name }) => name === "jsonCodec");
   const columns = (["reads", "appends"] as const).flatMap((key): Column<CodecRow>[] => [
     {

@@ -1,5 +1,5 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
-import { highestQuietLoad, isQuiet, machineText } from "./machine.ts";
+import { highestQuietLoad, isQuiet } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
 import { loadRows, overRaw, throughput } from "./targets.ts";
 
@@ -40,35 +40,6 @@ export function summaryTable(backends: readonly Figures[]): string {
     ],
     backends,
   );
-}
-
-/** A backend's figures for its own page. */
-export function figuresOf(figures: Figures): string {
-  const { versions, baseline, machine } = figures;
-  const rows = ["append 1", "append 20", "newest 20", "all"];
-  const medians = (name: string) =>
-    rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
-  return `${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}.
-Messages of 445 bytes, threads of ${lengthsText(figures)} messages. Raw is ${baseline}.
-
-${table<string>(
-  [
-    { title: "", align: "left", text: (name) => name },
-    { title: "median, ms", align: "right", text: (name) => rangeText(medians(name), 3) },
-    {
-      title: "× raw",
-      align: "right",
-      text: (name) =>
-        rangeText(
-          overRaw(rowsOf(figures, name)).map(({ value }) => value),
-          2,
-        ),
-    },
-  ],
-  rows,
-)}
-
-[costs.md](../generated/costs.md) has the method, several writers and processor times.`;
 }
 
 /** The measured thread lengths. */

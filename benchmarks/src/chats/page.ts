@@ -15,14 +15,6 @@ ${[...versions, machineText(machine)].map((line) => `- ${line}`).join("\n")}
 ${chatTables(figures)}`;
 }
 
-/** The same for the page of chats. */
-export function chatFigures(figures: ChatFigures): string {
-  const { machine, versions } = figures;
-  return `Measured by \`npm run bench -- --only chats\` on ${versions.join("; ")}. ${machineText(machine)}.
-
-${chatTables(figures)}`;
-}
-
 function chatTables({ rows, deltas, tabs }: ChatFigures): string {
   return `Milliseconds per call (95th percentile in parentheses), processor time of the process in microseconds, and requests of Scrollback. A turn is
 four writes: the question, two drafts of the answer, and the whole answer, each turn in another chat. "tables" is hand-written: a table of

@@ -12,14 +12,6 @@ ${[...versions, machineText(machine)].map((line) => `- ${line}`).join("\n")}
 ${turnTables(figures)}`;
 }
 
-/** The same for the page of frameworks. */
-export function frameworkFigures(figures: FrameworkFigures): string {
-  const { machine, versions } = figures;
-  return `Measured by \`npm run bench -- --only frameworks\` on ${versions.join("; ")}. ${machineText(machine)}.
-
-${turnTables(figures)}`;
-}
-
 function turnTables({ turns, rows }: FrameworkFigures): string {
   const of = (framework: FrameworkRow["framework"]) => rows.filter((row) => row.framework === framework);
   return `A turn with a model that answers immediately, all in one run and alternating: milliseconds (95th percentile in parentheses), the ratio to the
