@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Change,
@@ -10,20 +10,10 @@ import {
   type StoreOptions,
   type WriteOptions,
 } from "@scrollback/store-core";
-import {
-  type CommitOutcome,
-  type CommitRequest,
-  createStores,
-  type DeleteOutcome,
-  type DeleteRequest,
-  type Driver,
-  type ListRequest,
-  type ReadRequest,
-  type ThreadListing,
-  type ThreadView,
-} from "@scrollback/store-core/driver";
+import { createStores, type Driver } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { commitIn, deleteIn, listIn, readIn, type TransactionTables } from "../transactional-driver.ts";
 
 // The code in docs/how-to/write-an-adapter is the code that was tested.
 
@@ -63,15 +53,18 @@ test("build.md states the approximate lines of code of each file of MariaDB's ad
   }
 });
 
-/** The page's tables, as maps. */
-class MapTables {
-  readonly #threads = new Map<string, unknown>();
-  readonly #operations = new Map<string, Map<string, { commit: number }>>();
+type StoredThread = NonNullable<ReturnType<TransactionTables["thread"]>>;
+type Operation = NonNullable<ReturnType<TransactionTables["operation"]>>;
+
+/** The tables of the example, as maps. */
+class MapTables implements TransactionTables {
+  readonly #threads = new Map<string, StoredThread>();
+  readonly #operations = new Map<string, Map<string, Operation>>();
   readonly #records = new Map<string, Map<number, string>>();
   readonly #metadata = new Map<string, string>();
 
   thread = (id: string) => this.#threads.get(id);
-  setThread = (id: string, thread: unknown) => this.#threads.set(id, thread);
+  setThread = (id: string, thread: StoredThread) => this.#threads.set(id, thread);
   threadIds(prefix: string, after: string, limit: number) {
     const ids = [...this.#threads.keys()].filter((id) => id.startsWith(prefix) && id > after);
     return ids.sort().slice(0, limit);
@@ -80,7 +73,7 @@ class MapTables {
     for (const table of [this.#threads, this.#operations, this.#records, this.#metadata]) table.delete(id);
   }
   operation = (id: string, operationId: string) => this.#operations.get(id)?.get(operationId);
-  addOperation(id: string, operationId: string, operation: { commit: number }) {
+  addOperation(id: string, operationId: string, operation: Operation) {
     this.#operations.set(id, (this.#operations.get(id) ?? new Map()).set(operationId, operation));
   }
   forgetOperations(id: string, upTo: number) {
@@ -109,27 +102,6 @@ class MapTables {
   countRecords = (id: string) => this.#records.get(id)?.size ?? 0;
 }
 
-interface DocumentedCode {
-  commitIn(tables: MapTables, request: CommitRequest): CommitOutcome;
-  readIn(tables: MapTables, request: ReadRequest): ThreadView;
-  deleteIn(tables: MapTables, request: DeleteRequest): DeleteOutcome;
-  listIn(tables: MapTables, request: ListRequest): ThreadListing;
-}
-
-/** Loads the page's block with the complete commit and the complete read. */
-async function documentedCode(): Promise<DocumentedCode> {
-  const folder = join(import.meta.dirname, "../.results");
-  const file = join(folder, `documented-${crypto.randomUUID()}.ts`);
-  await mkdir(folder, { recursive: true });
-  const blocks = await blocksOf("driver.md", "ts");
-  await writeFile(file, blocks.find(({ code }) => code.includes("function commitIn"))?.code ?? "");
-  try {
-    return await import(file);
-  } finally {
-    await rm(file);
-  }
-}
-
 const message = fc.constantFrom<ChatMessage>(
   { role: "system", content: "rules" },
   { role: "user", content: "question" },
@@ -156,7 +128,6 @@ const options = fc.record<StoreOptions>(
 );
 
 test("the documented driver behaves as the memory driver", async () => {
-  const { commitIn, readIn, deleteIn, listIn } = await documentedCode();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), options, async (steps, storeOptions) => {
       const tables = new MapTables();
