@@ -24,7 +24,6 @@ interface Template {
 /** The table definitions in the documentation. */
 export const shell = blocks("sh").join("\n");
 export const template: Template = json.find((block) => "Resources" in block);
-export const definitions: readonly CreateTableCommandInput[] = json.filter((block) => "TableName" in block);
 
 interface Statement {
   readonly Sid: string;
