@@ -58,10 +58,7 @@ export const navigation: readonly Group[] = [
       ["LangGraph and LangChain", "how-to/bridge-langgraph"],
       ["OpenAI Agents SDK", "how-to/bridge-openai-agents"],
       ["Strands Agents", "how-to/bridge-strands"],
-      ["assistant-ui", "how-to/assistant-ui"],
-      ["LlamaIndex", "how-to/llamaindex"],
-      ["Microsoft 365 agents", "how-to/microsoft-365"],
-      ["TanStack AI", "how-to/tanstack-ai"],
+      ["Frameworks without a bridge", "how-to/recipes"],
     ],
   },
   {

@@ -125,3 +125,8 @@ test.for([
     expect(await readdir(folder)).toEqual(args.length === 0 ? [] : expect.arrayContaining(["chats.db"]));
   },
 );
+
+test("notes are listed by their last edit, and not after their deletion", async ({ inProcess }) => {
+  const { stdout } = await inProcess("note-lists.ts");
+  expect(stdout).toBe("[ 'Trams of Rome', 'Buses' ]\n[ 'Trams of Rome' ]\n");
+});

@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -8,7 +8,6 @@ import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 const examples = join(import.meta.dirname, "..");
-const pages = join(examples, "../docs/how-to");
 
 /** Runs a test in a separate folder, in which the programs store their chats. */
 const inFolder = async (use: (folder: string) => Promise<void>) => {
@@ -64,14 +63,3 @@ test.concurrent("assistant-ui shows the chats and messages of a killed server", 
     }
   });
 });
-
-test.each(["tanstack-ai", "microsoft-365", "assistant-ui", "llamaindex"])(
-  "the page of %s shows the code of its example, word for word",
-  async (name) => {
-    const page = await readFile(join(pages, `${name}.md`), "utf8");
-    const blocks = [...page.matchAll(/^```typescript (\S+)\n(.*?)^```$/gms)];
-    expect(blocks.length).toBeGreaterThan(0);
-    for (const [, path = "", code = ""] of blocks)
-      expect(await readFile(join(examples, "..", path), "utf8")).toContain(code);
-  },
-);
