@@ -29,7 +29,7 @@ async function blocksOf(page: string, language: string): Promise<{ code: string;
 
 test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of MariaDB's adapter", async (page) => {
   const blocks = await blocksOf(page, "typescript");
-  expect(blocks.length).toBeGreaterThan(5);
+  expect(blocks.length).toBeGreaterThan(1);
   for (const { code, path } of blocks) {
     expect(await readFile(join(root, "examples/mariadb", path), "utf8")).toContain(`${code}\n`);
   }

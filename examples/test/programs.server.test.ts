@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -129,4 +129,20 @@ test.for([
 test("notes are listed by their last edit, and not after their deletion", async ({ inProcess }) => {
   const { stdout } = await inProcess("note-lists.ts");
   expect(stdout).toBe("[ 'Trams of Rome', 'Buses' ]\n[ 'Trams of Rome' ]\n");
+});
+
+test("files of the AI SDK's guide become chats, once", async ({ folder, inProcess }) => {
+  await mkdir(join(folder, ".chats"));
+  const file = join(folder, ".chats/abc.json");
+  const message = { id: "m1", role: "user", parts: [{ type: "text", text: "Which tram?" }] };
+  await writeFile(file, JSON.stringify([message]));
+  await utimes(file, 1_700_000_000, 1_700_000_000);
+  const old = { id: "m1", role: "user", content: "Which bus?", createdAt: "2025-01-01T00:00:00.000Z" };
+  await writeFile(join(folder, ".chats/old.json"), JSON.stringify([old]));
+  for (let round = 1; round <= 2; round++) {
+    const { stdout } = await inProcess("import-ai-sdk-files.ts", ".chats", "ada");
+    expect(stdout).toBe(
+      "old Which bus? 2025-01-01T00:00:00.000Z\nabc Which tram? 2023-11-14T22:13:20.000Z\n",
+    );
+  }
 });
