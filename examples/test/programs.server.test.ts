@@ -146,3 +146,18 @@ test("files of the AI SDK's guide become chats, once", async ({ folder, inProces
     );
   }
 });
+
+test("a list of Microsoft's Agent Framework becomes a thread", async ({ folder }) => {
+  const elements = [
+    { type: "chat_message", role: "user", contents: [{ type: "text", text: "Which tram?" }] },
+    {
+      role: { type: "role", value: "assistant" },
+      contents: [{ type: "function_call", call_id: "c1", name: "timetable", arguments: "{}" }],
+    },
+    { role: "tool", contents: [{ type: "function_result", call_id: "c1", result: "Line 4" }] },
+  ];
+  const program = join(import.meta.dirname, "../import-agent-framework.ts");
+  const importing = run(process.execPath, [program, "thread_1"], { cwd: folder });
+  importing.child.stdin?.end(elements.map((one) => JSON.stringify(one)).join("\n"));
+  expect((await importing).stdout).toBe("user assistant tool\n");
+});

@@ -21,8 +21,7 @@ interface Template {
   readonly Resources: { readonly Chats: TableResource; readonly Entries: TableResource };
 }
 
-/** The table definitions in the documentation. */
-export const shell = blocks("sh").join("\n");
+/** The table definitions in the documentation, for CloudFormation. */
 export const template: Template = json.find((block) => "Resources" in block);
 
 interface Statement {
