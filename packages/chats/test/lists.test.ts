@@ -259,3 +259,12 @@ test("wrong options are refused before any I/O", async () => {
   for (const indexedLabels of ["kind", [1], [""], Array(9).fill("a")])
     expect(() => new ChatStore({ stores, indexedLabels } as never)).toThrow(/indexedLabels must be/);
 });
+
+test("a creation that is refused leaves nothing in a list", async () => {
+  const { stores, mine } = setUp();
+  const refused = { ...message("m1"), metadata: { run: () => undefined } };
+  await expect(mine.create({ id: "c", messages: [refused] })).rejects.toMatchObject(
+    storeError("INVALID_ARGUMENT"),
+  );
+  expect((await stores.index("chats:open:ada").list()).entries).toEqual([]);
+});

@@ -122,10 +122,15 @@ export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
   return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
 }
 
-/** A write with its operation id. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
+/**
+ * A write with the operation id that the caller gave; undefined without one, because only a write with an id is compared with others.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored.
+ */
 export function operationOf(id: string | undefined, method: string, intent: unknown): Operation | undefined {
+  if (id === undefined) return undefined;
   const text = jsonCodec.encode([method, intent]);
-  return id === undefined ? undefined : { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
+  return { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
 }
 
 /** Whether a write was already made. @throws StoreError `CONFLICT` if its id was used for a different write. */

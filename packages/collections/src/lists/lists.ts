@@ -22,6 +22,8 @@ import { Telling } from "./telling.ts";
 const MAX_REQUEST = 100;
 const MAX_PASSED = 500;
 const DELETED_AT_ONCE = 8;
+/** The errors of a commit that was not made. */
+const REFUSALS: readonly string[] = ["CONFLICT", "INVALID_ARGUMENT", "TOO_LARGE"];
 
 /** Options of {@link Lists}. */
 export interface ListsOptions {
@@ -91,7 +93,8 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
    * Commits a thread that is in the lists of `indexes` from then on. Afterwards call {@link Lists.tell} or {@link Lists.tellSoon}.
    *
    * @param before the thread at the revision at which `commit` writes; undefined for a new one.
-   * @param commit commits the head with these places. Only its `CONFLICT` says that nothing was written.
+   * @param commit commits the head with these places. Of its errors `CONFLICT`, `INVALID_ARGUMENT` and `TOO_LARGE` say that nothing was
+   *   written.
    * @throws StoreError `TOO_LARGE` before any I/O if {@link Draft.told} does not fit.
    */
   async write<R extends { readonly revision: Revision }>(
@@ -130,7 +133,8 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       const written = await commit(listed);
       return { ...written, listed, ...(ttlMs !== undefined && { expiresAt: this.#clock.wall() + ttlMs }) };
     } catch (error) {
-      if (StoreError.is(error, "CONFLICT")) await this.#entries.remove(member, placesOf({ in: made }));
+      if (StoreError.is(error) && REFUSALS.includes(error.code))
+        await this.#entries.remove(member, placesOf({ in: made }));
       throw error;
     }
   }
