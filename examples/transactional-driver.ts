@@ -22,7 +22,6 @@ import {
   planCommit,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
-  rangesOutside,
   type SequenceBounds,
   selectRange,
   type ThreadListing,
@@ -92,12 +91,9 @@ export function commitIn(tables: TransactionTables, request: CommitRequest): Com
   if (!thread) tables.removeThread(id);
 
   const before = thread?.bounds ?? EMPTY_BOUNDS;
-  const kindAt = (sequence: number, kept: SequenceBounds) =>
-    kindOfRecord(append[sequence - kept.next] ?? tables.record(id, sequence) ?? "");
-  const { kept, bounds, search } = planCommit(before, request, request, kindAt, thread?.search);
-  for (const { from, to } of [...rangesOutside(before, kept), ...rangesOutside(kept, bounds)]) {
-    tables.removeRecords(id, from, to);
-  }
+  const kindAt = (sequence: number) => kindOfRecord(tables.record(id, sequence) ?? "");
+  const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread?.search);
+  for (const { from, to } of removed) tables.removeRecords(id, from, to);
   append.forEach((record, index) => {
     const sequence = kept.next + index;
     // A batch may be longer than what is kept of it.

@@ -155,6 +155,8 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
   return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
 }
 
+type BoundsPlan = Pick<CommitPlan, "kept" | "bounds" | "search">;
+
 function searchOf({ searched }: Head): TrimSearch {
   if (!searched) return NOT_SEARCHED;
   const [userless, startless, newestCompaction] = searched;
@@ -162,7 +164,7 @@ function searchOf({ searched }: Head): TrimSearch {
 }
 
 /** Undefined if it says nothing of the messages that are kept, as with a user message at their start. */
-function searchedBy({ bounds, search }: CommitPlan): Head["searched"] {
+function searchedBy({ bounds, search }: BoundsPlan): Head["searched"] {
   const { userless, startless, newestCompaction } = search;
   const isEmpty = userless <= bounds.first && startless <= bounds.first && newestCompaction === 0;
   return isEmpty ? undefined : [userless, startless, newestCompaction];
@@ -186,17 +188,13 @@ function planBounds(
   before: SequenceBounds,
   request: RowRequest,
   known: TrimSearch,
-): CommitPlan {
+): BoundsPlan {
+  const kindOf = (sequence: number, kept: SequenceBounds) =>
+    kindAt(chain, request, sequence, kept, before.next);
   const { commits } = request;
-  if (!commits) {
-    const kindOf = (sequence: number, kept: SequenceBounds) =>
-      kindAt(chain, request, sequence, kept, kept.next);
-    return planCommit(before, request, request, kindOf, known);
-  }
+  if (!commits) return planCommit(before, request, request, kindOf, known);
   let [bounds, search] = [before, known];
   for (const commit of commits) {
-    const kindOf = (sequence: number, kept: SequenceBounds) =>
-      kindAt(chain, request, sequence, kept, before.next);
     ({ bounds, search } = planCommit(bounds, commit, commit, kindOf, search));
   }
   return { kept: before, bounds, search };
@@ -268,7 +266,7 @@ function afterDrop(
   chain: Chain,
   base: Head,
   request: RowRequest,
-  { kept }: CommitPlan,
+  { kept }: BoundsPlan,
   number: number,
   open: readonly RowRange[],
 ): AfterDrop {
@@ -306,7 +304,7 @@ function lowestOf(row: number, bottom: number, others: readonly RowRange[]): num
 
 function afterTrim(
   chain: Chain,
-  { kept, bounds }: CommitPlan,
+  { kept, bounds }: BoundsPlan,
   own: Own,
   dropped: AfterDrop,
   pinned: readonly Spot[],

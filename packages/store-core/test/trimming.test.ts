@@ -4,6 +4,7 @@ import {
   countOf,
   EMPTY_BOUNDS,
   firstOf,
+  formatRecord,
   isWithin,
   lastOf,
   type MessageKind,
@@ -20,6 +21,8 @@ import { trim } from "../src/trimming/trimming.ts";
 const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
 const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });
 const trimmings = fc.constantFrom<Trimming>("turns", "exact");
+
+const recordOf = (kind: MessageKind) => formatRecord(kind, 0, "");
 
 /** All sequence numbers within bounds, in order. */
 function numbersOf(bounds: SequenceBounds): number[] {
@@ -118,10 +121,9 @@ test("a commit plans the same with what earlier commits found out, and asks for 
       let plan = { bounds: EMPTY_BOUNDS, search: NOT_SEARCHED };
       const stored = new Map<number, MessageKind>();
       for (const { append, drop, maxMessages, trimming } of commits) {
-        const change = { drop, append };
+        const change = { drop, append: append.map(recordOf) };
         const limits = { maxMessages, trimming };
-        const kindAt = (sequence: number, { next }: SequenceBounds) =>
-          append[sequence - next] ?? stored.get(sequence) ?? "o";
+        const kindAt = (sequence: number) => stored.get(sequence) ?? "o";
         const { newestCompaction } = plan.search;
         const unaided = planCommit(plan.bounds, change, limits, kindAt, {
           ...NOT_SEARCHED,
@@ -129,6 +131,14 @@ test("a commit plans the same with what earlier commits found out, and asks for 
         });
         const planned = planCommit(plan.bounds, change, limits, kindAt, plan.search);
         expect(planned.bounds).toEqual(unaided.bounds);
+        const left = new Set(numbersOf(plan.bounds));
+        for (const { from, to } of planned.removed)
+          for (let sequence = from; sequence < to; sequence++) left.delete(sequence);
+        append.forEach((_, index) => {
+          const sequence = planned.kept.next + index;
+          if (planned.removed.length === 0 || isWithin(planned.bounds, sequence)) left.add(sequence);
+        });
+        expect([...left].toSorted((a, b) => a - b)).toEqual(numbersOf(planned.bounds));
         append.forEach((kind, index) => {
           stored.set(planned.kept.next + index, kind);
         });
@@ -145,7 +155,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
     for (let count = 0; count < 100; count++) {
       plan = planCommit(
         plan.bounds,
-        { drop: 0, append: [kind] },
+        { drop: 0, append: [recordOf(kind)] },
         { maxMessages: 10_000, trimming: "turns" },
         () => {
           asked++;
@@ -160,7 +170,10 @@ test("a commit plans the same with what earlier commits found out, and asks for 
 });
 
 test("a commit drops from the end, then appends, then trims; numbers continue after all were dropped", () => {
-  const change = (drop: number | "all", append: number) => ({ drop, append: Array.from({ length: append }) });
+  const change = (drop: number | "all", append: number) => ({
+    drop,
+    append: Array.from({ length: append }, () => recordOf("u")),
+  });
   const none = { maxMessages: undefined, trimming: "turns" } as const;
   const kindAt = (): MessageKind => "u";
   const ten = planCommit(EMPTY_BOUNDS, change(0, 10), none, kindAt).bounds;

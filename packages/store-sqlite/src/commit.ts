@@ -9,7 +9,6 @@ import {
   NOT_SEARCHED,
   planCommit,
   REMEMBERED_OPERATIONS,
-  rangesOutside,
   type SequenceBounds,
 } from "@scrollback/store-core/driver";
 import { assertNewestMessage } from "./head-check.ts";
@@ -63,31 +62,29 @@ function apply(
   const number = (thread?.number ?? 0) + 1;
   const key = writeExpiry(statements, thread, request, now);
 
-  const kindAt = (sequence: number, kept: SequenceBounds) =>
-    kindOfRecord(
-      append[sequence - kept.next] ?? fromStored(statements.headOfMessage.get(key, sequence)?.head),
-    );
-  const plan = planCommit(before, request, request, kindAt, thread ?? NOT_SEARCHED);
+  const kindAt = (sequence: number) =>
+    kindOfRecord(fromStored(statements.headOfMessage.get(key, sequence)?.head));
+  const { kept, bounds, removed, search } = planCommit(
+    before,
+    request,
+    request,
+    kindAt,
+    thread ?? NOT_SEARCHED,
+  );
   // Not by number, so that nothing is left if a number is damaged.
   if (request.drop === "all") statements.deleteAllMessages(key);
-  else {
-    for (const { from, to } of [
-      ...rangesOutside(before, plan.kept),
-      ...rangesOutside(plan.kept, plan.bounds),
-    ]) {
-      statements.deleteMessages(key, from, to);
-    }
-  }
+  else for (const { from, to } of removed) statements.deleteMessages(key, from, to);
   for (const [index, record] of append.entries()) {
-    const sequence = plan.kept.next + index;
-    if (isWithin(plan.bounds, sequence)) statements.insertMessage(key, sequence, toStored(record));
+    const sequence = kept.next + index;
+    if (removed.length === 0 || isWithin(bounds, sequence))
+      statements.insertMessage(key, sequence, toStored(record));
   }
 
   if (metadata === null) statements.deleteMetadata(key);
   else if (metadata !== undefined) statements.setMetadata(key, toStored(metadata));
 
-  const { pinned, compaction, first, next } = plan.bounds;
-  const { userless, startless, newestCompaction } = plan.search;
+  const { pinned, compaction, first, next } = bounds;
+  const { userless, startless, newestCompaction } = search;
   statements.insertCommit(
     key,
     number,

@@ -58,7 +58,7 @@ export function apply(
   };
   const plan = planCommit(
     bounds,
-    operation,
+    { drop: operation.drop, append: operation.append.map(({ record }) => record) },
     operation.settings,
     (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
     { ...NOT_SEARCHED, newestCompaction: newestCompactionIn(before) },

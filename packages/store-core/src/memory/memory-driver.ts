@@ -27,11 +27,11 @@ import {
   countOf,
   EMPTY_BOUNDS,
   firstOf,
+  isWithin,
   lastOf,
   NOT_SEARCHED,
   pinnedOf,
   planCommit,
-  rangesOutside,
   type SequenceBounds,
   selectRange,
   type TrimSearch,
@@ -283,14 +283,15 @@ function isExpired(thread: Thread, now: number): boolean {
 
 function apply(thread: Thread, request: CommitRequest, at: number): string {
   const { records, operations } = thread;
-  const kindAt = (sequence: number, kept: SequenceBounds) =>
-    kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? "");
+  const kindAt = (sequence: number) => kindOfRecord(records.get(sequence) ?? "");
   const plan = planCommit(thread.bounds, request, request, kindAt, thread.search);
-  removeOutside(records, thread.bounds, plan.kept);
+  for (const { from, to } of plan.removed) {
+    for (let sequence = from; sequence < to; sequence++) records.delete(sequence);
+  }
   request.append.forEach((record, index) => {
-    records.set(plan.kept.next + index, record);
+    const sequence = plan.kept.next + index;
+    if (isWithin(plan.bounds, sequence)) records.set(sequence, record);
   });
-  removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.bounds);
   thread.bounds = plan.bounds;
   thread.search = plan.search;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
@@ -304,10 +305,4 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
     operations.delete(oldest);
   }
   return revision;
-}
-
-function removeOutside(records: Map<number, string>, before: SequenceBounds, after: SequenceBounds): void {
-  for (const { from, to } of rangesOutside(before, after)) {
-    for (let sequence = from; sequence < to; sequence++) records.delete(sequence);
-  }
 }

@@ -1,3 +1,4 @@
+import { kindOfRecord } from "../codec/record.ts";
 import type { MessageKind } from "../message/message.ts";
 
 /**
@@ -153,38 +154,55 @@ export interface CommitPlan {
   readonly kept: SequenceBounds;
   /** The bounds after the commit. Appended messages have the numbers from `kept.next` on. */
   readonly bounds: SequenceBounds;
+  /**
+   * The numbers that are no longer within the bounds: of stored messages, which the driver removes, and of appended ones, which it does not
+   * write. Empty for a commit that neither drops nor trims, as most do: all appended messages are then written.
+   */
+  readonly removed: readonly Range[];
   /** For the plan of the next commit. */
   readonly search: TrimSearch;
 }
 
+const NOTHING: readonly Range[] = Object.freeze([]);
+
 /**
- * Plans a commit. The numbers of messages that are dropped from the end are reused. After a drop of `"all"` numbering
- * continues, so that a waiting reader misses nothing. The driver must remove messages that are within the old bounds (or
- * appended) and outside the new bounds.
+ * Plans a commit. The numbers of messages that are dropped from the end are reused: the driver removes before it appends. After a drop of
+ * `"all"` numbering continues, so that a waiting reader misses nothing.
  *
- * @param kindAt returns the kind of a message by its sequence number, in the thread after drop and append.
+ * @param change what is dropped, and the records that are appended.
+ * @param kindAt returns the kind of a stored message that is kept by the drop, by its sequence number.
  * @param search from the plan of the thread's last commit.
  */
 export function planCommit(
   bounds: SequenceBounds,
-  change: { readonly drop: number | "all"; readonly append: readonly unknown[] },
+  change: { readonly drop: number | "all"; readonly append: readonly string[] },
   limits: { readonly maxMessages: number | undefined; readonly trimming: Trimming },
   kindAt: (sequence: number, kept: SequenceBounds) => MessageKind,
   search = NOT_SEARCHED,
 ): CommitPlan {
-  const kept = dropFrom(bounds, change.drop);
+  const { drop, append } = change;
+  const kept = drop === 0 ? bounds : dropFrom(bounds, drop);
   const { pinned, compaction, first } = kept;
   // Not spread: SQLite's bounds are a row, and copying its other columns takes longer than the plan.
-  const grown = { pinned, compaction, first, next: kept.next + change.append.length };
-  const kindOf = (sequence: number) => kindAt(sequence, kept);
+  const grown = { pinned, compaction, first, next: kept.next + append.length };
+  const kindOf = (sequence: number) => {
+    const record = append[sequence - kept.next];
+    return record === undefined ? kindAt(sequence, kept) : kindOfRecord(record);
+  };
   const known = {
     // The numbers of dropped messages are used again.
     userless: Math.min(search.userless, kept.next),
     startless: Math.min(search.startless, kept.next),
     newestCompaction: newestCompactionIn(kept, grown.next, kindOf, search),
   };
-  const after = trim(grown, limits.maxMessages, limits.trimming, kindOf, known);
-  return { kept, bounds: after.bounds, search: after.search };
+  const { maxMessages, trimming } = limits;
+  const after =
+    maxMessages === undefined
+      ? { bounds: grown, search: known }
+      : trim(grown, maxMessages, trimming, kindOf, known);
+  const dropped = drop === 0 ? NOTHING : rangesOutside(bounds, kept);
+  const removed = after.bounds === grown ? dropped : [...dropped, ...rangesOutside(grown, after.bounds)];
+  return { kept, bounds: after.bounds, removed, search: after.search };
 }
 
 /** Looks at the appended messages, and at older ones only if the one that was known has been dropped. */
@@ -218,7 +236,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** The sequence numbers within `bounds` and outside `other`: those that a commit removes, or need not write of an append. */
+/** The sequence numbers within `bounds` and outside `other`. */
 export function rangesOutside(bounds: SequenceBounds, other: SequenceBounds): Range[] {
   const { first, next } = bounds;
   const pinned = pinnedOf(bounds).filter((sequence) => !isWithin(other, sequence));
