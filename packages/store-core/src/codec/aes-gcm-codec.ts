@@ -11,7 +11,7 @@ import { type Check, checkOptions, hasMethods, invalid } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
 import { decodeBase64 } from "./base64.ts";
 import { packText, unpackText } from "./base64-runs.ts";
-import { type Codec, encodeText, jsonCodec } from "./codec.ts";
+import { type Codec, checkedCodec, jsonCodec } from "./codec.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
 
 /** A key of {@link aesGcmCodec} and its id in the records. */
@@ -71,13 +71,14 @@ const isKeyRing: Check = (value) => {
  */
 export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
   checkOptions("aesGcmCodec", options, { keys: isKeyRing, codec: hasMethods("encode", "decode") });
-  const { keys = [], codec = jsonCodec } = options ?? {};
+  const { keys = [], codec: inner = jsonCodec } = options ?? {};
+  const codec = checkedCodec(inner);
   const ring = keys.map(({ id, key }) => deriveKey(id, key));
   const newest = ring[0] ?? invalid(`aesGcmCodec: keys ${NO_KEYS}`);
   const byId = new Map(ring.map((key) => [key.id, key]));
   return Object.freeze<Codec>({
     encode(value, write) {
-      const text = encodeText(codec, value, write);
+      const text = codec.encode(value, write);
       return `#${newest.id}:${encrypt(newest, text, write).toString("base64")}`;
     },
     decode(text, location) {

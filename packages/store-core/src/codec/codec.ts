@@ -2,7 +2,7 @@ import { isDeepStrictEqual, types } from "node:util";
 import { invalid } from "../arguments.ts";
 import { fieldsOf, isError, makeError } from "../error-fields.ts";
 import { StoreError } from "../errors.ts";
-import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
+import { MAX_DEPTH, parsePlain, toPlain } from "./plain-json.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
 import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
 
@@ -27,14 +27,19 @@ export interface Codec {
   decode(text: string, location: RecordLocation): unknown;
 }
 
-/** Encodes a value. @throws StoreError `INVALID_ARGUMENT` if the codec does not return well-formed text. */
-export function encodeText(codec: Codec, value: unknown, write: RecordWrite): string {
+/** The codec with a check of its texts: `encode` throws `INVALID_ARGUMENT` if the given one does not return well-formed text. */
+export function checkedCodec(codec: Codec): Codec {
   // JSON.stringify always returns well-formed text.
-  if (codec === jsonCodec) return jsonCodec.encode(value);
-  const text: unknown = codec.encode(value, write);
-  return typeof text === "string" && text !== "" && text.isWellFormed()
-    ? text
-    : invalid("codec.encode must return non-empty, well-formed text");
+  if (codec === jsonCodec) return codec;
+  return {
+    encode(value, write) {
+      const text: unknown = codec.encode(value, write);
+      return typeof text === "string" && text !== "" && text.isWellFormed()
+        ? text
+        : invalid("codec.encode must return non-empty, well-formed text");
+    },
+    decode: (text, location) => codec.decode(text, location),
+  };
 }
 
 /**
@@ -224,8 +229,8 @@ function toCarried(value: unknown): unknown {
  */
 export const jsonCodec = Object.freeze({
   encode(value: unknown): string {
-    const plain = stringifyPlain(value);
-    if (plain !== undefined) return plain;
+    const plain = toPlain(value);
+    if (plain !== undefined) return JSON.stringify(plain);
     checkValue(value, new Walk());
     const { json, meta } = superjson.serialize(toCarried(value));
     // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.

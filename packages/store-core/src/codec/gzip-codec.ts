@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { checkOptions, hasMethods, isPositiveInteger } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
 import { decodeBase64 } from "./base64.ts";
-import { type Codec, encodeText, jsonCodec } from "./codec.ts";
+import { type Codec, checkedCodec, jsonCodec } from "./codec.ts";
 
 /** The options of {@link gzipCodec}. */
 export interface GzipCodecOptions {
@@ -38,10 +38,11 @@ export function gzipCodec(options: GzipCodecOptions = {}): Codec {
     codec: hasMethods("encode", "decode"),
     maxBytes: isPositiveInteger,
   });
-  const { codec = jsonCodec, maxBytes = DEFAULT_MAX_BYTES } = options;
+  const { maxBytes = DEFAULT_MAX_BYTES } = options;
+  const codec = checkedCodec(options.codec ?? jsonCodec);
   return Object.freeze<Codec>({
     encode(value, write) {
-      const text = encodeText(codec, value, write);
+      const text = codec.encode(value, write);
       const bytes = Buffer.byteLength(text);
       if (bytes > maxBytes) {
         throw new StoreError(

@@ -16,13 +16,7 @@ const UNDEFINED_KEY = "~undefined";
  */
 const UNDEFINED_MARK = `${UNDEFINED_KEY}":`;
 
-/** Writes a value as JSON. Returns undefined for a value that JSON does not support. */
-export function stringifyPlain(value: unknown): string | undefined {
-  const json = toJson(value, 1);
-  return json === undefined ? undefined : JSON.stringify(json);
-}
-
-/** Reads what {@link stringifyPlain} wrote. @throws SyntaxError or TypeError for any other text. */
+/** Reads the JSON of a value of {@link toPlain}. @throws SyntaxError or TypeError for any other text. */
 export function parsePlain(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (text.includes(UNDEFINED_MARK)) restoreUndefined(value);
@@ -47,7 +41,7 @@ function isPlainKey(key: string): boolean {
  * The value to pass to JSON.stringify: the value itself, or a copy that lists the undefined properties within it.
  * Undefined if JSON does not support the value.
  */
-function toJson(value: unknown, depth: number): unknown {
+export function toPlain(value: unknown, depth = 1): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
   if (typeof value !== "object" || depth > MAX_DEPTH) return undefined;
@@ -62,7 +56,7 @@ function arrayToJson(value: readonly unknown[], depth: number): unknown {
   for (let index = 0; index < value.length; index++) {
     const inner = value[index];
     // A hole is undefined, too.
-    const json = toJson(inner, depth + 1);
+    const json = toPlain(inner, depth + 1);
     if (json === undefined) return undefined;
     if (json === inner) continue;
     copy ??= [...value];
@@ -84,7 +78,7 @@ function objectToJson(value: Record<string, unknown>, depth: number): unknown {
       absent ??= [];
       absent.push(key);
     }
-    const json = inner === undefined ? null : toJson(inner, depth + 1);
+    const json = inner === undefined ? null : toPlain(inner, depth + 1);
     if (json === undefined) return undefined;
     if (json === inner) continue;
     copy ??= { ...value };

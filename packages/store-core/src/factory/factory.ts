@@ -13,7 +13,7 @@ import {
   isTtl,
 } from "../arguments.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { encodeText, jsonCodec } from "../codec/codec.ts";
+import { checkedCodec, jsonCodec } from "../codec/codec.ts";
 import { digestOf } from "../codec/digest.ts";
 import { formatMetadataRecord } from "../codec/record.ts";
 import { type CommitRequest, type Driver, formatRevision, REPEATED_WITHIN_MS } from "../driver/driver.ts";
@@ -90,7 +90,8 @@ export function createStores<M = ChatMessage>(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): StoreFactory<M> {
   checkOptions("createStores", options, storeOptionChecks);
-  const { maxMessages, trimming, ttlMs, codec = jsonCodec, onCorruptRecord } = options;
+  const { maxMessages, trimming, ttlMs, onCorruptRecord } = options;
+  const codec = checkedCodec(options.codec ?? jsonCodec);
   const traits = options.traits ?? (chatMessageTraits as MessageTraits<unknown> as MessageTraits<M>);
   const given: StoreSettings = {
     ...(maxMessages !== undefined && { maxMessages }),
@@ -125,7 +126,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
-      return Buffer.byteLength(formatMetadataRecord(encodeText(codec, metadata, write)));
+      return Buffer.byteLength(formatMetadataRecord(codec.encode(metadata, write)));
     },
     index: (name) => storeIndexOf(context, name),
     listIndexes: async (options = {}) => await listIndexes(context, options),

@@ -10,7 +10,6 @@ import {
   isSignal,
   isString,
 } from "../arguments.ts";
-import { encodeText } from "../codec/codec.ts";
 import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "../codec/record.ts";
 import {
   compareBytes,
@@ -222,7 +221,7 @@ function indexOf<M>({ driver }: StoreContext<M>): { driver: EntryIndex; maxValue
 
 function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
   const write = { threadId: bindingOf(place), operationId: randomUUID(), kind: "e", index: 0 } as const;
-  return formatEntryRecord(encodeText(codec, value ?? null, write));
+  return formatEntryRecord(codec.encode(value ?? null, write));
 }
 
 function formattedCursor(next: string, direction: "up" | "down"): string {

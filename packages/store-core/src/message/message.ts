@@ -165,10 +165,11 @@ function checkPart(part: unknown, index: number): string | undefined {
   return missing && `content[${index}].${missing} must be a string (a part of type "${fields.type}")`;
 }
 
-function idsOfParts(message: ChatMessage, type: "tool-call" | "tool-result"): string[] {
+const NO_IDS: readonly string[] = Object.freeze([]);
+
+function idsOfParts(parts: readonly Part[], type: "tool-call" | "tool-result"): string[] {
   const ids: string[] = [];
-  if (typeof message.content === "string") return ids;
-  for (const part of message.content) if (part.type === type) ids.push(part.toolCallId);
+  for (const part of parts) if (part.type === type) ids.push(part.toolCallId);
   return ids;
 }
 
@@ -198,8 +199,10 @@ export function isCompactionPart(part: object, marks: unknown): boolean {
 /** The traits of {@link ChatMessage}; the default. */
 export const chatMessageTraits: Required<MessageTraits<ChatMessage>> = Object.freeze({
   role: (message: ChatMessage) => message.role,
-  toolCalls: (message: ChatMessage) => idsOfParts(message, "tool-call"),
-  toolResults: (message: ChatMessage) => idsOfParts(message, "tool-result"),
+  toolCalls: ({ content }: ChatMessage) =>
+    typeof content === "string" ? NO_IDS : idsOfParts(content, "tool-call"),
+  toolResults: ({ content }: ChatMessage) =>
+    typeof content === "string" ? NO_IDS : idsOfParts(content, "tool-result"),
   isReasoning: ({ role, content }: ChatMessage) =>
     role === "assistant" &&
     typeof content !== "string" &&

@@ -101,11 +101,10 @@ async function publish<T>(call: StoreCall, run: (call: StoreCall) => Promise<T>)
 
 /** Sets the number of messages and of bytes that a call carries. */
 export function recordSize(
-  call: StoreCall | undefined,
+  call: StoreCall,
   records: readonly string[],
   metadata: string | null | undefined,
 ): void {
-  if (!call) return;
   call.messages = records.length;
   call.bytes = [...records, metadata ?? ""].reduce((sum, record) => sum + Buffer.byteLength(record), 0);
 }

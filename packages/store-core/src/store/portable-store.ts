@@ -11,7 +11,7 @@ import {
   isString,
   isTtl,
 } from "../arguments.ts";
-import { encodeText, jsonCodec } from "../codec/codec.ts";
+import { jsonCodec } from "../codec/codec.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "../codec/digest.ts";
 import {
   decodeRecord,
@@ -20,13 +20,7 @@ import {
   isRecordTime,
   timeOfRecord,
 } from "../codec/record.ts";
-import type { RecordWrite } from "../codec/record-location.ts";
-import {
-  type CommitOutcome,
-  type CommitRequest,
-  REPEATED_WITHIN_MS,
-  type ThreadView,
-} from "../driver/driver.ts";
+import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driver/driver.ts";
 import { newIncarnation } from "../driver/incarnation.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { kindOf, type MessageKind } from "../message/message.ts";
@@ -51,14 +45,21 @@ const MAX_METADATA_BYTES = 256 * 1024;
 const LONGEST_PAUSE = 2;
 /** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
+const NO_MESSAGES = "(the messages) must be an array of messages";
 
 const changeChecks = {
   drop: (value: unknown) =>
     value === "all" || isCount(value) === undefined ? undefined : `must be "all" or an integer of 0 or more`,
-  append: (value: unknown) =>
-    Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
+  append: (value: unknown) => (Array.isArray(value) ? undefined : NO_MESSAGES),
   metadata: () => undefined,
 };
+
+/** Checks the argument of `commit`. The other methods make their changes themselves. */
+function checkChange(change: unknown): void {
+  if (typeof change !== "object" || change === null) invalid("commit: the change must be an object");
+  checkOptions("commit", change, changeChecks);
+}
+
 /** The valid values of `expectedRevision`. */
 export const isRevision: Check = (value) =>
   value === null || isString(value) === undefined
@@ -145,7 +146,7 @@ export class PortableStore<M> implements MessageStore<M> {
     if (limit === 0) return [];
     const threadId = this.#threadId;
     const range = { limit, before: undefined, after: undefined, metadata: false };
-    return await this.#observed("read", "listMessages", threadId, async (call) => {
+    return await observed("read", "listMessages", this.#context.driver, threadId, async (call) => {
       const view = await this.#read(threadId, range, signal, call);
       return this.#decode(threadId, view, (message) => message);
     });
@@ -160,7 +161,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const before = options.before === undefined ? undefined : parseCursor("before", options.before);
     const after = options.after === undefined ? undefined : parseCursor("after", options.after);
     const threadId = this.#threadId;
-    return await this.#observed("read", "read", threadId, async (call) => {
+    return await observed("read", "read", this.#context.driver, threadId, async (call) => {
       const range = { limit, before, after, metadata: true };
       const view = await this.#read(threadId, range, signal, call);
       return this.#pageOf(threadId, view, range);
@@ -174,7 +175,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
     return await this.#whileLost(threadId, signal, async (isAlone) => {
-      const found = await this.#observed("read", "popMessage", threadId, async (call) => {
+      const found = await observed("read", "popMessage", this.#context.driver, threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
@@ -198,7 +199,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const expiry = { ttlMs: ttlMs ?? undefined };
     if (ttlMs !== null) this.#context.assertExpiry();
     const compareAndSet = async (isAlone: boolean) => {
-      const revision = await this.#observed("read", "expire", threadId, (call) =>
+      const revision = await observed("read", "expire", this.#context.driver, threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
       if (revision === null) return null;
@@ -280,36 +281,38 @@ export class PortableStore<M> implements MessageStore<M> {
   async #commit(
     caller: StoreCall["method"],
     change: Change<M>,
-    options: WriteOptions = {},
+    given?: WriteOptions,
     details: CommitDetails = {},
   ): Promise<Revision | null> {
     this.#assertOpen();
-    if (typeof change !== "object" || change === null) invalid(`${caller}: the change must be an object`);
-    checkOptions(caller, change, changeChecks);
-    checkOptions(caller, options, writeChecks);
+    if (caller === "commit") checkChange(change);
+    else if (change.append !== undefined && !Array.isArray(change.append))
+      invalid(`${caller}: append ${NO_MESSAGES}`);
+    if (given !== undefined) checkOptions(caller, given, writeChecks);
+    const options = given ?? {};
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
     const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
-    const encodeAll = (timeOf: (index: number) => number): string[] => {
-      const records: string[] = [];
-      // Not messages.map, which would skip holes.
-      for (let index = 0; index < messages.length; index++)
-        records.push(this.#encodeMessage(messages[index] as M, timeOf(index), threadId, operationId, index));
-      return records;
-    };
-    const append = encodeAll((index) => times?.messages[index] ?? createdAt);
-    const metadata = this.#encodeMetadata(change.metadata, threadId, operationId);
+    const append = this.#encodeMessages(messages, times?.messages ?? createdAt, threadId, operationId);
+    const metadata =
+      change.metadata == null
+        ? (change.metadata as null | undefined)
+        : this.#encodeMetadata(change.metadata, threadId, operationId);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined && !expiry) {
-      return await this.#observed("read", caller, threadId, (call) =>
+      return await observed("read", caller, this.#context.driver, threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
     }
     const isOwnId = options.operationId === undefined;
-    // A write that is repeated later is the same. JSON does not depend on the time.
-    const timeless = () => (this.#context.codec === jsonCodec ? append : encodeAll(() => 0));
-    const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, timeless(), metadata);
+    let digest = OWN_OPERATION_DIGEST;
+    if (!isOwnId) {
+      // A write that is repeated later is the same. JSON does not depend on the time.
+      const isTimeless = this.#context.codec === jsonCodec;
+      const timeless = isTimeless ? append : this.#encodeMessages(messages, 0, threadId, operationId);
+      digest = digestOf(drop, timeless, metadata);
+    }
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
     const { driver, clock } = this.#context;
@@ -339,28 +342,15 @@ export class PortableStore<M> implements MessageStore<M> {
       sendBefore ??= clock.monotonic() + REPEATED_WITHIN_MS;
       return driver.commit(request);
     };
-    return await this.#observed("commit", caller, threadId, async (call) => {
-      recordSize(call, append, metadata);
+    return await observed("commit", caller, this.#context.driver, threadId, async (call) => {
+      if (call) recordSize(call, append, metadata);
       const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
       if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#call(attempt, signal, call);
       if (outcome.outcome === "repeated") details.onRepeated?.();
-      return this.#revisionOf(outcome, operationId);
+      if (outcome.outcome === "committed" || outcome.outcome === "repeated") return outcome.revision;
+      throw outcome.outcome === "revision-conflict" ? revisionConflict() : operationConflict(operationId);
     });
-  }
-
-  #revisionOf(outcome: CommitOutcome, operationId: string): Revision {
-    switch (outcome.outcome) {
-      case "revision-conflict":
-        throw revisionConflict();
-      case "operation-conflict":
-        throw new StoreError(
-          "CONFLICT",
-          `operationId: "${operationId}" was used for another change of this thread; use a new id for each change`,
-        );
-      default:
-        return outcome.revision;
-    }
   }
 
   async #revision(
@@ -371,10 +361,24 @@ export class PortableStore<M> implements MessageStore<M> {
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
     const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
-    if (expected !== undefined && expected !== revision) {
-      this.#revisionOf({ outcome: "revision-conflict", revision }, "");
-    }
+    if (expected !== undefined && expected !== revision) throw revisionConflict();
     return revision;
+  }
+
+  /** @param createdAt the time of all messages, or one for each. */
+  #encodeMessages(
+    messages: readonly M[],
+    createdAt: number | readonly number[],
+    threadId: string,
+    operationId: string,
+  ): string[] {
+    const records: string[] = [];
+    // Not messages.map, which would skip holes.
+    for (let index = 0; index < messages.length; index++) {
+      const time = typeof createdAt === "number" ? createdAt : (createdAt[index] as number);
+      records.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
+    }
+    return records;
   }
 
   #encodeMessage(
@@ -384,33 +388,25 @@ export class PortableStore<M> implements MessageStore<M> {
     operationId: string,
     index: number,
   ): string {
-    const { traits } = this.#context;
-    let kind: MessageKind;
+    const { traits, codec } = this.#context;
+    let kind: MessageKind | undefined;
     try {
       const problem = traits.check?.(message) ?? isObject(message);
       if (problem) invalid(problem);
       kind = kindOf(message, traits);
+      const write = { threadId, operationId, kind, index, createdAt };
+      return formatRecord(kind, createdAt, codec.encode(message, write));
     } catch (cause) {
-      const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
-      throw new StoreError("INVALID_ARGUMENT", `messages[${index}]: ${problem}`, { cause });
+      throw refused(`messages[${index}]`, kind === undefined ? "traits" : "codec", cause);
     }
-    const write = { threadId, operationId, kind, index, createdAt };
-    return formatRecord(kind, createdAt, this.#encode(message, write));
   }
 
-  #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string | null | undefined {
-    if (metadata == null) return metadata as null | undefined;
-    return formatMetadataRecord(this.#encode(metadata, { threadId, operationId, kind: "m", index: 0 }));
-  }
-
-  #encode(value: unknown, write: RecordWrite): string {
+  #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string {
+    const write = { threadId, operationId, kind: "m", index: 0 } as const;
     try {
-      return encodeText(this.#context.codec, value, write);
+      return formatMetadataRecord(this.#context.codec.encode(metadata, write));
     } catch (cause) {
-      const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
-      const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
-      const code = StoreError.is(cause, "TOO_LARGE") ? "TOO_LARGE" : "INVALID_ARGUMENT";
-      throw new StoreError(code, `${name}: ${problem}`, { cause });
+      throw refused("metadata", "codec", cause);
     }
   }
 
@@ -467,10 +463,12 @@ export class PortableStore<M> implements MessageStore<M> {
     const read = async () => {
       const bounds = { before: range.before?.sequence, after: range.after?.sequence };
       let view = await driver.read({ threadId, limit, ...bounds, metadata, signal });
-      const { before, after } = boundsAt(view.revision, range);
-      if (before !== bounds.before || after !== bounds.after) {
-        signal?.throwIfAborted();
-        view = await driver.read({ threadId, limit, before, after, metadata, signal });
+      if (range.before || range.after) {
+        const { before, after } = boundsAt(view.revision, range);
+        if (before !== bounds.before || after !== bounds.after) {
+          signal?.throwIfAborted();
+          view = await driver.read({ threadId, limit, before, after, metadata, signal });
+        }
       }
       if (maxMessages === undefined || view.count <= maxMessages) return view;
       return await trimmedView(driver, threadId, view, range, { maxMessages, trimming }, signal);
@@ -528,15 +526,6 @@ export class PortableStore<M> implements MessageStore<M> {
     return results;
   }
 
-  #observed<T>(
-    operation: StoreCall["operation"],
-    method: StoreCall["method"],
-    threadId: string,
-    run: (call: StoreCall | undefined) => Promise<T>,
-  ): Promise<T> {
-    return observed(operation, method, this.#context.driver, threadId, run);
-  }
-
   /** Sends a request, and retries during a short outage of the backend. */
   async #call<T>(
     operation: () => Promise<T>,
@@ -567,4 +556,18 @@ export class PortableStore<M> implements MessageStore<M> {
       return await retryAfter(this.#context.toStoreError(error), attempt, { isRetryable, clock });
     }
   }
+}
+
+/** The error for a value that the traits or the codec refused. @param name of the value. */
+function refused(name: string, by: "traits" | "codec", cause: unknown): StoreError {
+  const problem = StoreError.is(cause) ? cause.message : `was refused by the ${by}`;
+  const isTooLarge = by === "codec" && StoreError.is(cause, "TOO_LARGE");
+  return new StoreError(isTooLarge ? "TOO_LARGE" : "INVALID_ARGUMENT", `${name}: ${problem}`, { cause });
+}
+
+function operationConflict(operationId: string): StoreError {
+  return new StoreError(
+    "CONFLICT",
+    `operationId: "${operationId}" was used for another change of this thread; use a new id for each change`,
+  );
 }
