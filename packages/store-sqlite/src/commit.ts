@@ -2,7 +2,6 @@ import {
   type CommitOutcome,
   type CommitRequest,
   EMPTY_BOUNDS,
-  expiryAfter,
   formatRevision,
   isWithin,
   kindOfRecord,
@@ -60,7 +59,10 @@ function apply(
   const before: SequenceBounds = thread ?? EMPTY_BOUNDS;
   const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
-  const key = writeExpiry(statements, thread, request, now);
+  const expiresAt =
+    request.ttlMs === undefined ? null : Math.min(now + request.ttlMs, Number.MAX_SAFE_INTEGER);
+  const key = thread?.key ?? insertThread(statements, request, expiresAt);
+  if (thread && expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, key);
 
   const kindAt = (sequence: number) =>
     kindOfRecord(fromStored(statements.headOfMessage.get(key, sequence)?.head));
@@ -103,24 +105,20 @@ function apply(
   return formatRevision(incarnation, number);
 }
 
-/** Inserts the row of a new thread, or updates the expiry of an existing one. Returns its key. */
-function writeExpiry(
+/** Inserts the row of a new thread. Returns its key. */
+function insertThread(
   statements: Statements,
-  thread: ThreadRow | undefined,
-  request: CommitRequest,
-  now: number,
+  { threadId, newIncarnation, createdAt }: CommitRequest,
+  expiresAt: number | null,
 ): number {
-  const { threadId, newIncarnation, createdAt } = request;
-  const expiry = expiryAfter(request, now);
-  const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
-  if (!thread) {
-    const id = toStored(threadId);
-    const { lastInsertRowid } = statements.insertThread.run(id, newIncarnation, createdAt, expiresAt);
-    const key = Number(lastInsertRowid);
-    // A thread whose own row was lost may have left others under a key that is given again.
-    removeRows(statements, key);
-    return key;
-  }
-  if (expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, thread.key);
-  return thread.key;
+  const { lastInsertRowid } = statements.insertThread.run(
+    toStored(threadId),
+    newIncarnation,
+    createdAt,
+    expiresAt,
+  );
+  const key = Number(lastInsertRowid);
+  // A thread whose own row was lost may have left others under a key that is given again.
+  removeRows(statements, key);
+  return key;
 }

@@ -10,19 +10,17 @@ const CHECK_EVERY_MS = 500;
  * other process can open, and whose content is gone when the connection is closed.
  */
 export class FileCheck {
-  readonly #path: string | undefined;
+  readonly #path: string;
   readonly #identity: string | undefined;
   #next = 0;
 
-  /** Call it when the file is open. */
-  constructor(source: SqliteSource) {
-    this.#path = pathOf(source) ?? undefined;
-    this.#identity = this.#path === undefined ? undefined : identityOf(this.#path);
+  constructor(path: string) {
+    this.#path = path;
+    this.#identity = identityOf(path);
   }
 
   /** @throws StoreError `UNAVAILABLE` if the file is no longer at its path. Checks once in 500 ms. */
   assertInPlace(): void {
-    if (this.#path === undefined) return;
     const now = performance.now();
     if (now < this.#next) return;
     if (identityOf(this.#path) !== this.#identity) {
@@ -33,6 +31,12 @@ export class FileCheck {
     }
     this.#next = now + CHECK_EVERY_MS;
   }
+}
+
+/** The check of an open database; undefined for one without a file. */
+export function fileCheckOf(source: SqliteSource): FileCheck | undefined {
+  const path = pathOf(source);
+  return path == null ? undefined : new FileCheck(path);
 }
 
 /** The identity of the file at a path; undefined if it cannot be read. */

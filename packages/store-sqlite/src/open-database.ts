@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { Entries } from "./entries.ts";
 import { fileError } from "./errors.ts";
-import { FileCheck } from "./file-check.ts";
+import { fileCheckOf } from "./file-check.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate } from "./schema.ts";
 import { DatabaseSync } from "./sqlite.ts";
@@ -14,7 +14,6 @@ export interface OpenDatabase {
   readonly transactions: Transactions;
   readonly statements: Statements;
   readonly entries: Entries;
-  readonly file: FileCheck;
 }
 
 /** Opens the database without creating tables. A caller's client is used unchanged. */
@@ -27,14 +26,13 @@ export function connect(source: SqliteSource): DatabaseSync {
 /** Prepares a connected database for use. Can be called again after a failure. */
 export function prepareDatabase(database: DatabaseSync, source: SqliteSource, prefix: string): OpenDatabase {
   if ("path" in source) setPragmas(database, source.synchronous);
-  const transactions = new Transactions(database);
+  const transactions = new Transactions(database, fileCheckOf(source));
   migrate(database, transactions, prefix);
   return {
     database,
     transactions,
     statements: prepareStatements(database, prefix),
     entries: new Entries(database, prefix),
-    file: new FileCheck(source),
   };
 }
 

@@ -68,7 +68,7 @@ const steps: readonly ((prefix: string) => string)[] = [
  */
 export function migrate(database: DatabaseSync, transactions: Transactions, prefix: string): void {
   if (versionOf(database, prefix) === steps.length) return;
-  transactions.write(() => {
+  transactions.run("write", () => {
     // Read again, because another process may have been first.
     for (const step of steps.slice(versionOf(database, prefix))) database.exec(step(prefix));
     database.exec(`UPDATE ${prefix}schema SET version = ${steps.length}`);

@@ -95,13 +95,11 @@ export class SqliteDriver implements Driver {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
     // Only the first attempt skips the look-up of the operation: a failed attempt may have committed it.
-    let isNew = request.isNewOperation === true;
-    const step = () => {
-      const isFirst = isNew;
-      isNew = false;
-      return commitThread(open.statements, request, isFirst);
-    };
-    const outcome = await this.#write(open, step, request.signal);
+    const outcome = await this.#write(
+      open,
+      (attempt) => commitThread(open.statements, request, attempt === 0 && request.isNewOperation === true),
+      request.signal,
+    );
     if (request.drop === "all" && request.append.length === 0) await this.#removeContent(open);
     return outcome;
   }
@@ -166,11 +164,8 @@ export class SqliteDriver implements Driver {
   /** Runs a step in a read transaction. */
   async #read<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
     const open = await this.#open();
-    const read = () => {
-      open.file.assertInPlace();
-      return open.transactions.read(() => step(open));
-    };
-    return await this.#whenFree(read, performance.now() + BUSY_DEADLINE_MS, signal);
+    const deadline = performance.now() + BUSY_DEADLINE_MS;
+    return await this.#whenFree(() => open.transactions.run("read", () => step(open)), deadline, signal);
   }
 
   async #writeEntries<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
@@ -179,29 +174,24 @@ export class SqliteDriver implements Driver {
   }
 
   /** Runs a step in a write transaction, after all earlier writes. */
-  #write<T>({ transactions, file }: OpenDatabase, step: () => T, signal?: AbortSignal): Promise<T> {
+  #write<T>({ transactions }: OpenDatabase, step: (attempt: number) => T, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + BUSY_DEADLINE_MS;
-    const attempt = () => {
-      file.assertInPlace();
-      return transactions.write(step);
-    };
-    return this.#inTurn(() => this.#whenFree(attempt, deadline, signal));
-  }
-
-  #inTurn<T>(turn: () => Promise<T>): Promise<T> {
-    const result = this.#lastTurn.then(turn);
+    const result = this.#lastTurn.then(() =>
+      this.#whenFree((attempt) => transactions.run("write", () => step(attempt)), deadline, signal),
+    );
     this.#lastTurn = result.catch(() => undefined);
     return result;
   }
 
-  async #whenFree<T>(step: () => T, deadline: number, signal?: AbortSignal): Promise<T> {
+  /** @param step receives the number of earlier attempts. */
+  async #whenFree<T>(step: (attempt: number) => T, deadline: number, signal?: AbortSignal): Promise<T> {
     this.#calls += 1;
     if (this.#calls % CALLS_AT_ONCE === 0) await otherEvents();
-    for (;;) {
+    for (let attempt = 0; ; attempt++) {
       this.#assertOpen();
       signal?.throwIfAborted();
       try {
-        return step();
+        return step(attempt);
       } catch (error) {
         if (!isBusy(error) || performance.now() >= deadline) throw error;
       }

@@ -18,23 +18,30 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
  */
 function prepareValues(database: DatabaseSync, sql: string) {
   const statement = prepare(database, sql);
-  statement.setReturnArrays?.(true);
-  return (...parameters: SQLInputValue[]): readonly SQLOutputValue[] | undefined => {
-    const row: object | undefined = statement.get(...parameters);
-    return row && valuesOf(row);
+  if (returnsArrays(statement))
+    return (...parameters: SQLInputValue[]) => statement.get(...parameters) as unknown as Values | undefined;
+  return (...parameters: SQLInputValue[]): Values | undefined => {
+    const row = statement.get(...parameters);
+    return row && Object.values(row);
   };
 }
+
+type Values = readonly SQLOutputValue[];
 
 /** Prepares a statement that returns the values of all rows, in the same way. */
 export function prepareAllValues(database: DatabaseSync, sql: string) {
   const statement = prepare(database, sql);
-  statement.setReturnArrays?.(true);
-  return (...parameters: SQLInputValue[]): readonly (readonly SQLOutputValue[])[] =>
-    statement.all(...parameters).map(valuesOf);
+  if (returnsArrays(statement))
+    return (...parameters: SQLInputValue[]) => statement.all(...parameters) as unknown as readonly Values[];
+  return (...parameters: SQLInputValue[]): readonly Values[] =>
+    statement.all(...parameters).map((row) => Object.values(row));
 }
 
-function valuesOf(row: object): readonly SQLOutputValue[] {
-  return Array.isArray(row) ? row : Object.values(row);
+/** Makes a statement return rows without names. Returns whether this version of Node can. */
+function returnsArrays(statement: StatementSync): boolean {
+  const { setReturnArrays }: Partial<StatementSync> = statement;
+  setReturnArrays?.call(statement, true);
+  return setReturnArrays !== undefined;
 }
 
 /**
@@ -174,7 +181,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ): { found?: ThreadRow | BareThread; expired: bigint | undefined } {
       const both = selectThreadAndExpired(now, id);
       if (!both) return { expired: this.findExpired(now) };
-      return { found: toThread(both), expired: toKey(both[15]) };
+      return { found: toThread(both), expired: both[15] === null ? undefined : toKey(both[15]) };
     },
     // The outer join makes SQLite walk the ids in order, and finds threads without commits.
     selectThreads: sql(

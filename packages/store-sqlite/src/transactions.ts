@@ -1,33 +1,35 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { FileCheck } from "./file-check.ts";
 import { prepareCommand } from "./statements.ts";
 
 /** The transactions of one connection. */
 export class Transactions {
-  readonly #beginRead: () => void;
-  readonly #beginWrite: () => void;
+  readonly #begin: { readonly read: () => void; readonly write: () => void };
   readonly #commit: () => void;
   readonly #rollback: () => void;
+  readonly #file: FileCheck | undefined;
 
-  constructor(database: DatabaseSync) {
-    this.#beginRead = prepareCommand(database, "BEGIN");
-    // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
-    this.#beginWrite = prepareCommand(database, "BEGIN IMMEDIATE");
+  /** @param file absent: the database has no file that could be moved. */
+  constructor(database: DatabaseSync, file?: FileCheck | undefined) {
+    this.#begin = {
+      read: prepareCommand(database, "BEGIN"),
+      // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
+      write: prepareCommand(database, "BEGIN IMMEDIATE"),
+    };
     this.#commit = prepareCommand(database, "COMMIT");
     this.#rollback = prepareCommand(database, "ROLLBACK");
+    this.#file = file;
   }
 
-  /** Runs a step that reads one consistent state of the database. */
-  read<T>(step: () => T): T {
-    return this.#run(this.#beginRead, step);
-  }
-
-  /** Runs a writing step while no other connection writes. If it throws, nothing is written. */
-  write<T>(step: () => T): T {
-    return this.#run(this.#beginWrite, step);
-  }
-
-  #run<T>(begin: () => void, step: () => T): T {
-    begin();
+  /**
+   * Runs a step that reads one consistent state of the database, or writes while no other connection does. If it throws, nothing is
+   * written.
+   *
+   * @throws StoreError `UNAVAILABLE` if the file is no longer at its path.
+   */
+  run<T>(mode: "read" | "write", step: () => T): T {
+    this.#file?.assertInPlace();
+    this.#begin[mode]();
     try {
       const result = step();
       this.#commit();

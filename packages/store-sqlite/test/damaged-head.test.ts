@@ -23,6 +23,7 @@ const contradictions: Record<string, string> = {
   "pinned is lost": ofNewest("pinned = NULL"),
   "pinned is 0": ofNewest("pinned = 0"),
   "compaction is before pinned": ofNewest("compaction = 1, pinned = 3"),
+  "first and compaction are the same": ofNewest("compaction = 4"),
   "the number is negative": `DELETE FROM scrollback_commits WHERE thread = ${keyOf} AND NOT (${newest}); ${ofNewest("number = -5")}`,
   "the number is larger than a number": ofNewest("number = 9223372036854775807"),
   "a message follows the newest": copies("5000"),

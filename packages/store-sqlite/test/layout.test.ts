@@ -104,9 +104,9 @@ describe("the layout's version", () => {
     const database = new DatabaseSync(scratch.path);
     const faster = new DatabaseSync(scratch.path);
     class Overtaken extends Transactions {
-      override write<T>(step: () => T): T {
+      override run<T>(mode: "read" | "write", step: () => T): T {
         migrate(faster, new Transactions(faster), "scrollback_");
-        return super.write(step);
+        return super.run(mode, step);
       }
     }
     migrate(database, new Overtaken(database), "scrollback_");
