@@ -16,42 +16,50 @@ const isStorable: Check = (value) => {
   }
 };
 
+const UNCHECKED = "could not be checked, because check failed";
+
 /** The callbacks of a chat store. */
 export type ChatCallbacks<M extends Identified> = Pick<
   ChatContext<M>,
   "check" | "preview" | "closeAnswer" | "now" | "onError"
 >;
 
-/** The callbacks of the options. If one fails, its error is reported and the default is used; a `check` that fails refuses. */
+/**
+ * The callbacks of the options. If one fails, its error is reported and the default is used; a `check` that fails refuses. Those that are
+ * not given have nothing that could fail.
+ */
 export function callbacksOf<M extends Identified>({
-  check = () => undefined,
-  preview = textOf,
-  closeAnswer = (message) => message,
-  now = Date.now,
+  check,
+  preview,
+  closeAnswer,
+  now,
   onError: given,
 }: Partial<ChatCallbacks<M>>): ChatCallbacks<M> {
-  const onError = reporter(given);
-  const handling = (name: string) => ({ name, onError: (error: unknown) => onError(error, "callback") });
+  const report = reporter(given);
+  const onError = (error: unknown) => report(error, "callback");
   return {
-    onError,
-    check: (message) =>
-      callNow(() => check(message), {
-        ...handling("check"),
-        otherwise: () => "could not be checked, because check failed",
-      }),
-    preview: (message) =>
-      callNow(() => preview(message), {
-        ...handling("preview"),
-        check: isText,
-        otherwise: () => textOf(message),
-      }),
-    closeAnswer: (message) =>
-      callNow(() => closeAnswer(message), {
-        ...handling("closeAnswer"),
-        check: (result) => messageProblem(result) ?? isStorable(result),
-        otherwise: () => message,
-      }),
+    onError: report,
+    check: check
+      ? (message) => callNow(() => check(message), { name: "check", onError, otherwise: () => UNCHECKED })
+      : () => undefined,
+    preview: preview
+      ? (message) =>
+          callNow(() => preview(message), {
+            ...{ name: "preview", onError, check: isText },
+            otherwise: () => textOf(message),
+          })
+      : textOf,
+    closeAnswer: closeAnswer
+      ? (message) =>
+          callNow(() => closeAnswer(message), {
+            ...{ name: "closeAnswer", onError },
+            check: (result) => messageProblem(result) ?? isStorable(result),
+            otherwise: () => message,
+          })
+      : (message) => message,
     // Times are whole milliseconds, so that import takes what export returns.
-    now: () => Math.floor(callNow(now, { ...handling("now"), check: isTime, otherwise: Date.now })),
+    now: now
+      ? () => Math.floor(callNow(now, { name: "now", onError, check: isTime, otherwise: Date.now }))
+      : Date.now,
   };
 }

@@ -42,13 +42,10 @@ export interface CallbackHandling<T> {
  * The result of a callback of the application that must return at once. A callback fails if it throws, returns a promise, or
  * returns a value that `check` refuses.
  */
-export function callNow<T>(
-  callback: () => T,
-  { name, check = () => undefined, onError, otherwise }: CallbackHandling<T>,
-): T {
+export function callNow<T>(callback: () => T, { name, check, onError, otherwise }: CallbackHandling<T>): T {
   try {
     const result = resultNow(name, callback());
-    checkValue(name, "the result", check, result);
+    if (check) checkValue(name, "the result", check, result);
     return result;
   } catch (error) {
     onError(error);

@@ -46,9 +46,11 @@ export async function copyChat<M extends Identified>(
   const step = async (lost: number): Promise<Chat | Written<M>> => {
     if (lost > 0) view = await ChatView.read<M>(stores, threadId, { signal });
     const { head, revision } = view;
-    if (head && revision !== null && !head.copying && isDone(head, operation, method))
-      return chatOf(head, revision, context);
-    if (head && !(head.copying && isCopyOf(head.copying, marked.marker))) throw takenId(method);
+    if (head && revision !== null && !head.copying) {
+      if (operation && isDone(head, operation, method)) return chatOf(head, revision, context);
+      throw takenId(method);
+    }
+    if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
     return await copyNext(context, location, marked, view, atOnce);
   };
   for (;;) {

@@ -31,7 +31,8 @@ export async function forkChat<M extends Identified>(
   if (!head || head.copying) throw missingChat("fork");
   const derivedFrom = JSON.stringify([source.owner, source.chatId, head.incarnation]);
   const target = locationOf(source.owner, id ?? idOfOperation(stores, derivedFrom, operationId));
-  const operation = operationOf(operationId, "fork", [source.chatId, at, title]);
+  const operation =
+    operationId === undefined ? undefined : operationOf(operationId, "fork", [source.chatId, at, title]);
   const index = view.entries.findLastIndex(({ message }) => message.id === at);
   const problem =
     expectedRevision !== undefined && expectedRevision !== revision
@@ -42,7 +43,8 @@ export async function forkChat<M extends Identified>(
   if (problem) {
     // The fork may already exist under its operation id, and the chat may have changed since.
     const made = operation && (await ChatView.read<M>(stores, target.threadId, { limit: 0, signal }));
-    if (!made?.head || made.revision === null || !isDone(made.head, operation, "fork")) throw problem;
+    if (!operation || !made?.head || made.revision === null || !isDone(made.head, operation, "fork"))
+      throw problem;
     return chatOf(made.head, made.revision, context);
   }
   const now = context.now();

@@ -38,7 +38,10 @@ export async function importChat<M extends Identified>(
   const { title, titleBy, pinned, archived, labels, metadata, forkedFrom } = chat;
   const { createdAt, updatedAt, activeAt } = chat;
   const chatId = id ?? idOfOperation(context.stores, owner, operationId);
-  const digest = operationId === undefined ? undefined : hash("sha256", jsonCodec.encode(data), "base64url");
+  const operation =
+    operationId === undefined
+      ? undefined
+      : operationOf(operationId, "import", hash("sha256", jsonCodec.encode(data), "base64url"));
   return await copyChat(context, locationOf(owner, chatId), {
     method: "import",
     entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),
@@ -46,7 +49,7 @@ export async function importChat<M extends Identified>(
       ...{ title, titleBy, pinned, archived, labels, metadata, forkedFrom },
       ...{ createdAt, updatedAt, activeAt },
     },
-    operation: operationOf(operationId, "import", digest),
+    operation,
     signal,
   });
 }

@@ -39,7 +39,7 @@ export class ChatView<M> {
   readonly #threadId: string;
   readonly #signal: AbortSignal | undefined;
   /** Whether the store skipped an entry that it cannot read. */
-  #isIncomplete = false;
+  #isIncomplete: boolean;
 
   private constructor(
     stores: StoreFactory,

@@ -122,21 +122,16 @@ export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
   return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
 }
 
-/**
- * A write with the operation id that the caller gave; undefined without one, because only a write with an id is compared with others.
- *
- * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored.
- */
-export function operationOf(id: string | undefined, method: string, intent: unknown): Operation | undefined {
-  if (id === undefined) return undefined;
+/** A write with the operation id that the caller gave. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
+export function operationOf(id: string, method: string, intent: unknown): Operation {
   const text = jsonCodec.encode([method, intent]);
   return { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
 }
 
 /** Whether a write was already made. @throws StoreError `CONFLICT` if its id was used for a different write. */
-export function isDone({ operations }: Head, operation: Operation | undefined, method: string): boolean {
-  const found = operation && operations.find(([id]) => id === operation.id);
-  if (!operation || !found) return false;
+export function isDone({ operations }: Head, operation: Operation, method: string): boolean {
+  const found = operations.find(([id]) => id === operation.id);
+  if (!found) return false;
   if (found[1] === operation.digest) return true;
   throw new StoreError(
     "CONFLICT",
@@ -145,7 +140,6 @@ export function isDone({ operations }: Head, operation: Operation | undefined, m
 }
 
 /** The operations of a head, with one more added. */
-export function withOperation({ operations }: Head, operation: Operation | undefined): Head["operations"] {
-  if (!operation) return operations;
+export function withOperation({ operations }: Head, operation: Operation): Head["operations"] {
   return [...operations, [operation.id, operation.digest] as const].slice(-REMEMBERED_OPERATIONS);
 }

@@ -63,7 +63,8 @@ export function planAppend<M extends Identified>(
 ): Plan<M> | undefined {
   const entries = appended(view, messages, now);
   if (entries === view.entries) return undefined;
-  for (const { message } of entries.slice(view.entries.length)) assertNotMade("append", head, message.id);
+  if (head.run)
+    for (const { message } of entries.slice(view.entries.length)) assertNotMade("append", head, message.id);
   checkAfter("append", head, after);
   return { entries, isActive: true };
 }

@@ -58,7 +58,7 @@ export async function commitPlan<M extends Identified>(
     }),
     updatedAt: Math.max(now, base.updatedAt),
     activeAt: isActive ? Math.max(now, base.activeAt) : base.activeAt,
-    operations: withOperation(base, operation),
+    ...(operation && { operations: withOperation(base, operation) }),
     ...fields,
     writes,
   });

@@ -39,7 +39,8 @@ export async function writeChat<M extends Identified>(
 ): Promise<Written<M>> {
   const { method, options, limit, intent } = request;
   const { operationId, signal } = options;
-  const operation = operationOf(operationId, method, intent);
+  // Only a write with an id is compared with others.
+  const operation = operationId === undefined ? undefined : operationOf(operationId, method, intent);
   const attempt = async () => {
     const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
     return await writeOnce(context, location, request, operation, view);
@@ -59,7 +60,7 @@ async function writeOnce<M extends Identified>(
   const now = context.now();
   const { head, revision } = view;
   if (head?.copying) throw request.create ? takenId(method) : missingChat(method);
-  if (head && revision !== null && isDone(head, operation, method)) {
+  if (operation && head && revision !== null && isDone(head, operation, method)) {
     request.repeated?.(head);
     return unchanged(context, view, head, revision);
   }

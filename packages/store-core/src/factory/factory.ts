@@ -105,7 +105,7 @@ export function createStores<M = ChatMessage>(
 function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
   const { driver, codec } = context;
   const factory: StoreFactory<M> = {
-    settings: Object.freeze({ backend: driver.capabilities.backend, ...context.settingsFor({}) }),
+    settings: Object.freeze({ backend: driver.capabilities.backend, ...context.settings }),
     open(threadId = uuidV7(), settings = undefined) {
       checkOptions("open", settings, settingChecks);
       context.assertOpen();
@@ -194,14 +194,11 @@ const settingChecks = { maxMessages, trimming, ttlMs };
 const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
 
 /** The store of a thread. `settings` override the factory's; undefined settings count as absent. */
-function storeOf<M>(
-  context: StoreContext<M>,
-  threadId: string,
-  settings: StoreSettings = {},
-): PortableStore<M> {
+function storeOf<M>(context: StoreContext<M>, threadId: string, settings?: StoreSettings): PortableStore<M> {
+  if (!settings) return new PortableStore(context, threadId, context.settings);
   if (settings.ttlMs !== undefined) context.assertExpiry();
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-  return new PortableStore(context, threadId, { ...context.settingsFor({}), ...given });
+  return new PortableStore(context, threadId, { ...context.settings, ...given });
 }
 
 /** A commit that reaches the backend and is refused there, because it expects a revision that no thread has. */

@@ -498,11 +498,13 @@ export class PortableStore<M> implements MessageStore<M> {
     if (revision === null) return page;
     Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
     if (count === 0) return page;
-    // The position of an empty page: after `after`, before `before`, or at the end.
-    const { before = view.last + 1, after } = boundsAt(revision, range);
-    const boundary = after === undefined ? before : after + 1;
-    const start = view.entries[0]?.sequence ?? boundary;
-    const end = view.entries.at(-1)?.sequence ?? boundary - 1;
+    let [start, end] = [view.entries[0]?.sequence, view.entries.at(-1)?.sequence];
+    if (start === undefined || end === undefined) {
+      // The position of an empty page: after `after`, before `before`, or at the end.
+      const { before = view.last + 1, after } = boundsAt(revision, range);
+      start = after === undefined ? before : after + 1;
+      end = start - 1;
+    }
     if (view.first < start) page.older = formatCursor(revision, start);
     page.newer = formatCursor(revision, end);
     return page;

@@ -21,7 +21,8 @@ export class StoreContext<M> {
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
   readonly clock: Clock;
-  readonly #given: StoreSettings;
+  /** The settings of the factory. */
+  readonly settings: StoreSettings;
   readonly #shared: Shared;
 
   constructor(
@@ -40,7 +41,7 @@ export class StoreContext<M> {
     this.traits = how.traits;
     this.onCorruptRecord = how.onCorruptRecord;
     this.clock = how.clock;
-    this.#given = given;
+    this.settings = given;
     this.#shared = shared;
     this.settingsFor({});
   }
@@ -48,7 +49,12 @@ export class StoreContext<M> {
   /** The same context for messages of another type; closed together with this one. */
   withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
     const { driver, codec, onCorruptRecord, clock } = this;
-    return new StoreContext<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
+    return new StoreContext<N>(
+      driver,
+      this.settings,
+      { codec, traits, onCorruptRecord, clock },
+      this.#shared,
+    );
   }
 
   /**
@@ -58,9 +64,9 @@ export class StoreContext<M> {
    * @throws StoreError `UNSUPPORTED` for a setting that the driver cannot honour.
    */
   settingsFor(saved: StoreSettings): StoreSettings {
-    const maxMessages = this.#given.maxMessages ?? saved.maxMessages;
-    const trimming = this.#given.trimming ?? saved.trimming;
-    const ttlMs = this.#given.ttlMs ?? saved.ttlMs;
+    const maxMessages = this.settings.maxMessages ?? saved.maxMessages;
+    const trimming = this.settings.trimming ?? saved.trimming;
+    const ttlMs = this.settings.ttlMs ?? saved.ttlMs;
     if (ttlMs !== undefined) this.assertExpiry();
     return {
       ...(maxMessages !== undefined && { maxMessages }),
