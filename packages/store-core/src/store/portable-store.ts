@@ -24,7 +24,7 @@ import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driv
 import { newIncarnation } from "../driver/incarnation.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { kindOf, type MessageKind } from "../message/message.ts";
-import { duringOutage, retry, retryAfter, retryOnConflict, untilAborted } from "../retry.ts";
+import { retry, retryOnConflict, untilAborted } from "../retry.ts";
 import { trimmedView } from "../trimming/trimmed-view.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
@@ -319,6 +319,7 @@ export class PortableStore<M> implements MessageStore<M> {
     let isNewOperation = isOwnId && details.operationId === undefined;
     let sendBefore: number | undefined;
     const attempt = () => {
+      this.#assertOpen();
       const request: CommitRequest = {
         threadId,
         operationId,
@@ -346,7 +347,7 @@ export class PortableStore<M> implements MessageStore<M> {
       if (call) recordSize(call, append, metadata);
       const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
       if (turn) await untilAborted(() => turn, signal);
-      const outcome = await this.#call(attempt, signal, call);
+      const outcome = await this.#context.request(attempt, signal, call && ((error) => retried(call, error)));
       if (outcome.outcome === "repeated") details.onRepeated?.();
       if (outcome.outcome === "committed" || outcome.outcome === "repeated") return outcome.revision;
       throw outcome.outcome === "revision-conflict" ? revisionConflict() : operationConflict(operationId);
@@ -360,7 +361,11 @@ export class PortableStore<M> implements MessageStore<M> {
     call: StoreCall | undefined,
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
-    const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
+    const read = () => {
+      this.#assertOpen();
+      return this.#context.driver.read(nothing);
+    };
+    const { revision } = await this.#context.request(read, signal, call && ((error) => retried(call, error)));
     if (expected !== undefined && expected !== revision) throw revisionConflict();
     return revision;
   }
@@ -461,6 +466,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { limit, metadata } = range;
     const read = async () => {
+      this.#assertOpen();
       const bounds = { before: range.before?.sequence, after: range.after?.sequence };
       let view = await driver.read({ threadId, limit, ...bounds, metadata, signal });
       if (range.before || range.after) {
@@ -473,7 +479,7 @@ export class PortableStore<M> implements MessageStore<M> {
       if (maxMessages === undefined || view.count <= maxMessages) return view;
       return await trimmedView(driver, threadId, view, range, { maxMessages, trimming }, signal);
     };
-    const view = await this.#call(read, signal, call);
+    const view = await this.#context.request(read, signal, call && ((error) => retried(call, error)));
     if (call)
       recordSize(
         call,
@@ -526,37 +532,6 @@ export class PortableStore<M> implements MessageStore<M> {
       }
     }
     return results;
-  }
-
-  /** Sends a request, and retries during a short outage of the backend. */
-  async #call<T>(
-    operation: () => Promise<T>,
-    signal: AbortSignal | undefined,
-    call: StoreCall | undefined,
-  ): Promise<T> {
-    const attempt = async () => {
-      this.#assertOpen();
-      try {
-        return await operation();
-      } catch (error) {
-        throw this.#context.toStoreError(error);
-      }
-    };
-    const onRetry = call && ((error: StoreError) => retried(call, error));
-    const { clock, driver } = this.#context;
-    if (driver.sendsOnce) return await untilAborted(attempt, signal);
-    if (signal) {
-      const isRetryable = duringOutage(clock, onRetry);
-      return await untilAborted(() => retry(attempt, { isRetryable, signal, clock }), signal);
-    }
-    // The first attempt is made without these layers, because it is nearly always the only one.
-    const began = clock.monotonic();
-    try {
-      return await operation();
-    } catch (error) {
-      const isRetryable = duringOutage(clock, onRetry, began);
-      return await retryAfter(this.#context.toStoreError(error), attempt, { isRetryable, clock });
-    }
   }
 }
 

@@ -4,7 +4,7 @@ import { decodeRecord } from "../codec/record.ts";
 import type { Driver } from "../driver/driver.ts";
 import { closedError, StoreError } from "../errors.ts";
 import type { MessageTraits } from "../message/message.ts";
-import { duringOutage, retry, untilAborted } from "../retry.ts";
+import { duringOutage, retryAfter, untilAborted } from "../retry.ts";
 import type { StoreSettings } from "./state.ts";
 
 /** The state that contexts share if they are closed together. */
@@ -104,15 +104,31 @@ export class StoreContext<M> {
     }
   }
 
-  /** Sends a request of the factory, and retries during a short outage of the backend, unless the driver sends each request once. */
-  request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (this.driver.sendsOnce) return this.once(operation, signal);
+  /**
+   * Sends a request, and retries during a short outage of the backend, unless the driver sends each request once. Only for repeatable
+   * operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
+   */
+  async request<T>(
+    operation: () => Promise<T>,
+    signal?: AbortSignal,
+    onRetry?: (error: StoreError) => void,
+  ): Promise<T> {
+    this.assertOpen();
+    const attempt = () => this.once(operation, signal);
+    if (this.driver.sendsOnce) return await attempt();
     const { clock } = this;
-    const retries = { isRetryable: duringOutage(clock), signal, clock };
-    return untilAborted(() => retry(() => this.#attempt(operation), retries), signal);
+    const began = clock.monotonic();
+    try {
+      // Without the layers that a signal needs, because the first attempt is nearly always the only one.
+      return await (signal ? attempt() : operation());
+    } catch (error) {
+      const failure = signal ? error : this.toStoreError(error);
+      const isRetryable = duringOutage(clock, onRetry, began);
+      return await retryAfter(failure, attempt, { isRetryable, signal, clock });
+    }
   }
 
-  /** Sends a request of the factory once: it must not be repeated. */
+  /** Sends a request once: it must not be repeated. */
   once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return untilAborted(() => this.#attempt(operation), signal);
   }
