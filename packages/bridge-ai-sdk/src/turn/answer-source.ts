@@ -27,7 +27,8 @@ export async function answerOf<UI extends UIMessage>(
   target: AnswerTarget,
 ): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
   const { onError } = target;
-  const made = await modelAnswer(await reducedTurn(turn, options, target), options);
+  const reduced = options.reducer ? await reducedTurn(turn, options.reducer, options, target) : turn;
+  const made = await modelAnswer(reduced, options);
   if (made instanceof ReadableStream) return made;
   const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
   const { redactToolErrors = textOf !== undefined } = stream;
@@ -63,11 +64,10 @@ export async function answerOf<UI extends UIMessage>(
 
 async function reducedTurn<UI extends UIMessage>(
   turn: Turn<UI>,
+  reducer: NonNullable<ChatHandlerOptions<UI>["reducer"]>,
   options: ChatHandlerOptions<UI>,
   target: ReportTarget,
 ): Promise<Turn<UI>> {
-  const { reducer } = options;
-  if (!reducer) return turn;
   const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
   return { ...turn, modelMessages: sendableMessages(reduced, target, toolsOf(options)) };
 }

@@ -18,10 +18,13 @@ export async function userMessage<UI extends UIMessage>(
   if (role !== "user") invalid(`chat: message.role must be "user" or "assistant"`);
   if (!Array.isArray(given) || given.length === 0) invalid("chat: message.parts must be an array of parts");
   const parts = given.map((part) => (typeof part === "object" && part !== null ? withoutNulls(part) : part));
+  const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
+  const { metadataSchema, ...withoutMetadata } = options;
   for (const [index, part] of parts.entries()) {
     const type = Object(part).type;
     const isOwn = type === "text" || type === "file" || String(type).startsWith("data-");
-    if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
+    // Of a message that is not valid, each part is checked alone, so that the error names it.
+    if (!isOwn || !(valid ?? (await validated({ id, role, parts: [part] }, withoutMetadata))))
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
     if (type === "file" && !isTakenFile(part, options.fileTypes))
       invalid(
@@ -36,7 +39,6 @@ export async function userMessage<UI extends UIMessage>(
         `chat: message.parts[${index}].url must be public; models do not load files of a private network`,
       );
   }
-  const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
   if (valid === undefined)
     invalid(`chat: message.${typeof id === "string" ? "metadata" : "id"} is not valid`);
   const { metadata: checked, ...unchecked } = valid;
@@ -50,14 +52,6 @@ function ownPart(part: UIPart): UIPart {
   if (part.type !== "file") return part;
   const { type, mediaType, filename, url } = part;
   return { type, mediaType, ...(filename !== undefined && { filename }), url };
-}
-
-function withoutMetadata({ metadataSchema, ...options }: UIOptions): UIOptions {
-  return options;
-}
-
-async function isValid(message: unknown, options: UIOptions): Promise<boolean> {
-  return (await validated(message, options)) !== undefined;
 }
 
 /** A message that the SDK has validated, without unknown fields; undefined if it is not valid. */
