@@ -29,7 +29,11 @@ export function memberOf<M extends Identified>(
   report?: (error: unknown) => void,
 ): Member<StoredSummary, ListedChat> {
   return {
-    ...{ threadId, key, bases: basesOf(ownerName) },
+    ...{ threadId, key },
+    // Only deletions ask for them.
+    get bases() {
+      return basesOf(ownerName);
+    },
     async read(signal) {
       const { head, revision, expiresAt } = await ChatView.read<M>(stores, threadId, {
         limit: 0,

@@ -345,7 +345,7 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     return await observed("commit", caller, this.#context.driver, threadId, async (call) => {
       if (call) recordSize(call, append, metadata);
-      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
+      const turn = details.isAlone ? undefined : this.#context.writers.get(threadId);
       if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#context.request(attempt, signal, call && ((error) => retried(call, error)));
       if (outcome.outcome === "repeated") details.onRepeated?.();

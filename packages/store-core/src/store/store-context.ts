@@ -21,6 +21,8 @@ export class StoreContext<M> {
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
   readonly clock: Clock;
+  /** The end of each thread's last exclusive writer: a commit begins after it. */
+  readonly writers: ReadonlyMap<string, Promise<unknown>>;
   /** The settings of the factory. */
   readonly settings: StoreSettings;
   readonly #shared: Shared;
@@ -43,6 +45,7 @@ export class StoreContext<M> {
     this.clock = how.clock;
     this.settings = given;
     this.#shared = shared;
+    this.writers = shared.alone;
     this.settingsFor({});
   }
 
@@ -142,10 +145,10 @@ export class StoreContext<M> {
     }
   }
 
-  /** Runs `write` exclusively for its thread: commits that have not begun yet wait by {@link turnOf}. */
+  /** Runs `write` exclusively for its thread: commits that have not begun yet wait, see {@link StoreContext.writers}. */
   async alone<T>(threadId: string, write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { alone } = this.#shared;
-    const before = this.turnOf(threadId);
+    const before = alone.get(threadId);
     const turn = untilAborted(async () => {
       await before;
       return await write();
@@ -157,11 +160,6 @@ export class StoreContext<M> {
     } finally {
       if (alone.get(threadId) === ended) alone.delete(threadId);
     }
-  }
-
-  /** Resolves when a commit may begin; undefined: now. */
-  turnOf(threadId: string): Promise<unknown> | undefined {
-    return this.#shared.alone.get(threadId);
   }
 
   assertOpen(): void {
