@@ -45,13 +45,14 @@ export function toPlain(value: unknown, depth = 1): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
   if (typeof value !== "object" || depth > MAX_DEPTH) return undefined;
+  if (Object.getOwnPropertySymbols(value).length > 0) return undefined;
   return Array.isArray(value)
     ? arrayToJson(value, depth)
     : objectToJson(value as Record<string, unknown>, depth);
 }
 
 function arrayToJson(value: readonly unknown[], depth: number): unknown {
-  if (Object.getPrototypeOf(value) !== Array.prototype || hasSymbols(value)) return undefined;
+  if (Object.getPrototypeOf(value) !== Array.prototype) return undefined;
   let copy: unknown[] | undefined;
   for (let index = 0; index < value.length; index++) {
     const inner = value[index];
@@ -67,7 +68,7 @@ function arrayToJson(value: readonly unknown[], depth: number): unknown {
 }
 
 function objectToJson(value: Record<string, unknown>, depth: number): unknown {
-  if (Object.getPrototypeOf(value) !== Object.prototype || hasSymbols(value)) return undefined;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined;
   let copy: Record<string, unknown> | undefined;
   let absent: string[] | undefined;
   for (const key of Object.keys(value)) {
@@ -86,10 +87,6 @@ function objectToJson(value: Record<string, unknown>, depth: number): unknown {
   }
   if (copy && absent) copy[UNDEFINED_KEY] = absent;
   return copy ?? value;
-}
-
-function hasSymbols(value: object): boolean {
-  return Object.getOwnPropertySymbols(value).length > 0;
 }
 
 function restoreUndefined(value: unknown): void {
