@@ -87,9 +87,9 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "lone surrogates are lost",
       "C8",
-      "codec/plain-json.ts",
-      ": JSON.stringify(json);",
-      ': JSON.stringify(json).replaceAll(/\\\\ud[89a-f]../gi, "?");',
+      "codec/codec.ts",
+      "return JSON.stringify(plain);",
+      'return JSON.stringify(plain).replaceAll(/\\\\ud[89a-f]../gi, "?");',
     ],
     [
       "exact trimming keeps one message too many",
