@@ -24,7 +24,7 @@ import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driv
 import { newIncarnation } from "../driver/incarnation.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { kindOf, type MessageKind } from "../message/message.ts";
-import { retry, retryOnConflict, untilAborted } from "../retry.ts";
+import { retryOnConflict, untilAborted } from "../retry.ts";
 import { trimmedView } from "../trimming/trimmed-view.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
