@@ -17,7 +17,9 @@ export function entryPoints(): EntryPoint[] {
     .sort()
     .flatMap((manifest) => {
       const { name, description, exports } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
-      const promised = Object.entries<{ default: string }>(exports).filter(([path]) => path !== "./internal");
+      const promised = Object.entries<{ default: string }>(exports).filter(
+        ([path]) => !path.endsWith("/internal"),
+      );
       return promised.map(([path, { default: code }]) => {
         const source = code
           .replace("./dist/", manifest.startsWith("packages/") ? "src/" : "")

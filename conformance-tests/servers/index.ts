@@ -4,10 +4,5 @@
  *
  * @packageDocumentation
  */
-
-export { type RedisCluster, startRedisCluster } from "./redis/cluster.ts";
-export type { Address, RedisName, RedisProcess } from "./redis/processes.ts";
-export { type RedisSentinel, startRedisSentinel } from "./redis/sentinel.ts";
-export { type ServerName, servers } from "./servers.ts";
 export { type SharedServer, sharedServer } from "./shared.ts";
-export { type RunningServer, type StartOptions, startServer } from "./start.ts";
+export { type RunningServer, startServer } from "./start.ts";

@@ -4,6 +4,8 @@
  * @packageDocumentation
  */
 export { default as fc } from "fast-check";
+export { callDamaged } from "./damaged.ts";
 export { rejection } from "./errors.ts";
+export { formatLoad, underLoad } from "./faults/index.ts";
 export { textsIn, user } from "./messages.ts";
 export { Random } from "./observed/random.ts";

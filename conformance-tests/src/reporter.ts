@@ -17,7 +17,7 @@ import {
 } from "./matrix.ts";
 
 /** The options of {@link MatrixReporter}. */
-export interface MatrixReporterOptions {
+interface MatrixReporterOptions {
   /** The Markdown file of the matrix, relative to the project's root. Default: none is written. */
   readonly file?: string;
   /** The Markdown file of the fault tests' results, relative to the project's root. Default: none is written. */

@@ -9,9 +9,9 @@ import { getContainerRuntimeClient } from "testcontainers";
 import { afterEach, expect, test, vi } from "vitest";
 import * as engine from "../servers/engine.ts";
 import { findImage } from "../servers/image.ts";
-import { servers } from "../servers/index.ts";
 import { planImages, prepareImage } from "../servers/prepare-image.ts";
 import * as programs from "../servers/programs.ts";
+import { servers } from "../servers/servers.ts";
 import * as standIn from "../servers/stand-in.ts";
 
 // No test installs, starts or builds anything; everything else is unchanged.

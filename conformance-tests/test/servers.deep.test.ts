@@ -5,14 +5,12 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { getContainerRuntimeClient } from "testcontainers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ownerLabel } from "../servers/cleanup.ts";
-import {
-  type RedisProcess,
-  servers,
-  startRedisCluster,
-  startRedisSentinel,
-  startServer,
-} from "../servers/index.ts";
+import { startServer } from "../servers/index.ts";
 import { prepareImage } from "../servers/prepare-image.ts";
+import { startRedisCluster } from "../servers/redis/cluster.ts";
+import type { RedisProcess } from "../servers/redis/processes.ts";
+import { startRedisSentinel } from "../servers/redis/sentinel.ts";
+import { servers } from "../servers/servers.ts";
 import { connected, startInChild } from "./server-processes.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });

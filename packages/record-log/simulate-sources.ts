@@ -10,22 +10,13 @@
 import { fork } from "node:child_process";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import {
-  describeFailedRun,
-  type Fault,
-  faults,
-  formatReport,
-  type ProfileName,
-  profileNames,
-  type Run,
-  randomSeed,
-  runSimulation,
-  type SimulationOptions,
-  type SimulationReport,
-  shrink,
-  simulate,
-} from "./src/simulator/index.ts";
-import { emptyReport, mergeReports } from "./src/simulator/report.ts";
+import { type Fault, faults } from "./src/simulator/faults.ts";
+import { formatReport, runSimulation, simulate } from "./src/simulator/index.ts";
+import { type ProfileName, profileNames } from "./src/simulator/profiles.ts";
+import { emptyReport, mergeReports, type SimulationReport } from "./src/simulator/report.ts";
+import { describeFailedRun, shrink } from "./src/simulator/shrink.ts";
+import { type Run, randomSeed } from "./src/simulator/simulate.ts";
+import type { SimulationOptions } from "./src/simulator/simulation.ts";
 
 const { values } = parseArgs({
   options: {

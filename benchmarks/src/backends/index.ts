@@ -1,4 +1,4 @@
-import type { ServerName } from "../../../conformance-tests/servers/index.ts";
+import type { ServerName } from "../../../conformance-tests/servers/servers.ts";
 import type { Backend, BackendKey, Connects, Location } from "../backend.ts";
 import { defineDynamo } from "./dynamo.ts";
 import { defineMongo } from "./mongo.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { RunningServer, ServerName } from "../../../conformance-tests/servers/index.ts";
+import type { RunningServer } from "../../../conformance-tests/servers/index.ts";
 import { startServer } from "../../../conformance-tests/servers/index.ts";
+import type { ServerName } from "../../../conformance-tests/servers/servers.ts";
 import type { Backend, Location } from "../backend.ts";
 import { countRoundTrips } from "../round-trips.ts";
 

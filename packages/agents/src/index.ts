@@ -1,4 +1,13 @@
-export * from "./agent/index.ts";
-export * from "./context/index.ts";
-export * from "./memory/index.ts";
-export * from "./thread/index.ts";
+export { ChatAgent } from "./agent/chat-agent.ts";
+export { openaiResponses, type ServiceThread } from "./agent/service-thread.ts";
+export type {
+  ContextProvider,
+  Invocation,
+  InvocationContext,
+  ProvidedContext,
+} from "./context/context-provider.ts";
+export type { ExtractFunction } from "./memory/extract.ts";
+export { Mem0Memory } from "./memory/mem0-memory.ts";
+export { StoreMemory } from "./memory/store-memory.ts";
+export { AgentThread } from "./thread/agent-thread.ts";
+export type { ThreadStore } from "./thread/thread-store.ts";

@@ -1,6 +1,7 @@
 // The program of an agent's process: receives one assignment over IPC, runs a turn, reports the result, and ends.
 import { openStores } from "@scrollback/store-core";
-import { ChatAgent, type RunOptions } from "../src/index.ts";
+import type { RunOptions } from "../src/agent/options.ts";
+import { ChatAgent } from "../src/index.ts";
 import { type Answer, asked, lines, scripted, weatherTools } from "./models.ts";
 
 /** The assignment of a process. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from "vitest";
-import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
+import { ChatAgent, Mem0Memory } from "../src/index.ts";
+import type { Mem0MemoryOptions } from "../src/memory/mem0-memory.ts";
 import { apiKey, Mem0Server } from "./mem0-server.ts";
 import { scripted, weatherTools } from "./models.ts";
 

@@ -1,6 +1,7 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { ChatAgent, type ChatAgentOptions, Mem0Memory, openaiResponses, StoreMemory } from "../src/index.ts";
+import type { ChatAgentOptions } from "../src/agent/options.ts";
+import { ChatAgent, Mem0Memory, openaiResponses, StoreMemory } from "../src/index.ts";
 import { failureOf, scripted } from "./models.ts";
 
 const model = scripted();

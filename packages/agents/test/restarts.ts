@@ -1,6 +1,7 @@
 import { openStores } from "@scrollback/store-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ChatAgent, type ThreadState } from "../src/index.ts";
+import { ChatAgent } from "../src/index.ts";
+import type { ThreadState } from "../src/thread/thread-state.ts";
 import { lines, scripted, weatherCall } from "./models.ts";
 import { AgentProcess, turn } from "./processes.ts";
 

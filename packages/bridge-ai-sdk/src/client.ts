@@ -9,7 +9,7 @@ import { DefaultChatTransport, type HttpChatTransportInitOptions, type UIMessage
 import { lastUserId, parentIdOf } from "./parent-id.ts";
 
 /** The options of {@link chatTransport}. */
-export interface ChatTransportOptions<UI extends UIMessage> extends HttpChatTransportInitOptions<UI> {
+interface ChatTransportOptions<UI extends UIMessage> extends HttpChatTransportInitOptions<UI> {
   /**
    * Returns the messages that the tab has loaded last, as the same array until it loads again. An edit or a regeneration that drops
    * later questions is refused with `CONFLICT` unless the tab has loaded or sent the newest one.

@@ -5,19 +5,9 @@ export { toUIMessages } from "./convert/to-ui-messages.ts";
 export { uiMessages } from "./convert/ui-messages.ts";
 export { upgradeUIMessages } from "./convert/upgrade-messages.ts";
 export { createChatHandler } from "./http/chat-handler.ts";
-export type { ChatHandler, RequestContext } from "./http/handler.ts";
-export { type NodeListenerOptions, nodeListener } from "./http/node-listener.ts";
-export type {
-  BeginTurnOptions,
-  ChatHandlerOptions,
-  HistoryReducer,
-  ModelAnswer,
-  StreamingAgent,
-  TitleOption,
-  Turn,
-  UIOptions,
-} from "./options.ts";
+export type { ChatHandler } from "./http/handler.ts";
+export { nodeListener } from "./http/node-listener.ts";
+export type { ChatHandlerOptions, Turn } from "./options.ts";
 export { inProcessStreams } from "./streams/in-process-streams.ts";
 export type { ChatStreams } from "./streams/streams.ts";
-export type { RecorderOptions } from "./turn/answer-recorder.ts";
-export { type BeginTurn, beginTurn, type OpenTurn } from "./turn/begin-turn.ts";
+export { beginTurn } from "./turn/begin-turn.ts";

@@ -4,4 +4,4 @@
  * @packageDocumentation
  */
 
-export { type RedisStreamsOptions, redisStreams } from "./streams/redis-streams.ts";
+export { redisStreams } from "./streams/redis-streams.ts";

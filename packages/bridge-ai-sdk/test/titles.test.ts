@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import type { TitleOption } from "../src/index.ts";
+import type { TitleOption } from "../src/options.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { answer, serve, until, user } from "./serve.ts";
 

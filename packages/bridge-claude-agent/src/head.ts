@@ -1,11 +1,5 @@
-import {
-  type Draft,
-  type Listed,
-  type Member,
-  type Missing,
-  parseListed,
-  type Snapshot,
-} from "@scrollback/collections";
+import { type Listed, type Member, type Missing, parseListed, type Snapshot } from "@scrollback/collections";
+import type { Draft } from "@scrollback/collections/internal";
 import type { MessageStore, Revision } from "@scrollback/store-core";
 import { listingOf } from "./keys.ts";
 import type { SessionKey } from "./session-store.ts";

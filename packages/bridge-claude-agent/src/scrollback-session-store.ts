@@ -1,12 +1,5 @@
-import {
-  envelope,
-  type ListItem,
-  Lists,
-  type Member,
-  type Names,
-  Records,
-  systemListClock,
-} from "@scrollback/collections";
+import { envelope, Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
+import type { ListItem } from "@scrollback/collections/internal";
 import {
   type ChatMessage,
   chatMessageTraits,

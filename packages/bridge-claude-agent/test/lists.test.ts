@@ -4,7 +4,8 @@ import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
+import { ScrollbackSessionStore } from "../src/index.ts";
+import type { FoldSessionSummary } from "../src/session-store.ts";
 import { entry } from "./store-tests.ts";
 import { namesIn, watchedDriver } from "./watched.ts";
 

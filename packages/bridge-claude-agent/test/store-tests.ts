@@ -1,7 +1,8 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
-import { ScrollbackSessionStore, type SessionKey, type SessionStoreEntry } from "../src/index.ts";
+import { ScrollbackSessionStore } from "../src/index.ts";
+import type { SessionKey, SessionStoreEntry } from "../src/session-store.ts";
 import { framework } from "./framework.ts";
 
 /** An entry of a transcript, with a uuid if one is given. */

@@ -1,2 +1,1 @@
-export type { ScrollbackSessionStoreOptions } from "./options.ts";
 export { ScrollbackSessionStore } from "./scrollback-session-store.ts";

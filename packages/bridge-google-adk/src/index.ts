@@ -1,5 +1,1 @@
-export {
-  type GoogleAdkSession,
-  GoogleAdkSessionService,
-  type GoogleAdkSessionServiceOptions,
-} from "./google-adk-session-service.ts";
+export { GoogleAdkSessionService } from "./google-adk-session-service.ts";

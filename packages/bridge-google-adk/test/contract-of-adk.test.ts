@@ -5,7 +5,8 @@ import {
   InMemorySessionService,
 } from "@google/adk";
 import type { Session, SessionEvent } from "@scrollback/sessions";
-import { type ContractService, sessionContract, trialOf } from "@scrollback/sessions/contract";
+import type { ContractService } from "@scrollback/sessions/contract";
+import { sessionContract, trialOf } from "@scrollback/sessions/internal";
 import { expect, test } from "vitest";
 
 const PROBE = "what the state of app and user is";

@@ -28,7 +28,7 @@ type CompactionOptions = Omit<
 type RunCompaction = OpenAIResponsesCompactionOwnershipAwareSession["runCompaction"];
 
 /** Options of {@link ScrollbackCompactionSession}: those of a session, and those of the SDK's compaction session. */
-export interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
+interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
 
 const checks: Record<keyof ScrollbackCompactionSessionOptions, Check> = {
   ...sessionChecks,

@@ -1,2 +1,1 @@
-export type { ScrollbackSessionOptions } from "./items.ts";
 export { ScrollbackSession } from "./scrollback-session.ts";

@@ -1,1 +1,1 @@
-export { ScrollbackStorage, type ScrollbackStorageOptions } from "./scrollback-storage.ts";
+export { ScrollbackStorage } from "./scrollback-storage.ts";

@@ -1,12 +1,14 @@
-export type * from "./chat.ts";
+export type {
+  Chat,
+  ChatEntry,
+  ChatPatch,
+  ChatSummary,
+  ListChats,
+  MessageStatus,
+  RunSummary,
+} from "./chat.ts";
 export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
-export type { ErrorSource } from "./context.ts";
 export type { ChatExport } from "./copy/export-chat.ts";
-export type { ForkOptions } from "./copy/fork-chat.ts";
-export type { ImportOptions } from "./copy/import-chat.ts";
 export type { OwnedChats } from "./list/owned-chats.ts";
-export type { ChatChange, FollowOptions } from "./read/follow-chat.ts";
-export type { AbortCause, RunResult } from "./run/active-run.ts";
-export type { BeginOptions, DecideRunChange, RunChange } from "./run/begin-run.ts";
+export type { RunChange } from "./run/begin-run.ts";
 export type { ChatRun } from "./run/chat-run.ts";
-export type { Cut } from "./write/changes.ts";

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
-import { ChatStore, type ChatStoreOptions, type Identified } from "../src/index.ts";
+import type { Identified } from "../src/chat.ts";
+import { ChatStore, type ChatStoreOptions } from "../src/index.ts";
 
 interface Said extends Identified {
   readonly content: string;

@@ -2,7 +2,7 @@ import { createStores, type Driver, type EntryIndex } from "@scrollback/store-co
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import type { ContractMessage } from "../src/contract/index.ts";
+import type { ContractMessage } from "../src/contract/contract.ts";
 import { dialogue, message, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type OwnedChats } from "../src/index.ts";
 

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { dialogue, message, textsOf } from "../src/contract/values.ts";
-import { type ChatChange, ChatStore } from "../src/index.ts";
+import { ChatStore } from "../src/index.ts";
+import type { ChatChange } from "../src/read/follow-chat.ts";
 
 type Message = ReturnType<typeof message>;
 

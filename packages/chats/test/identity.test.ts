@@ -1,6 +1,7 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { ChatStore, type Identified } from "../src/index.ts";
+import type { Identified } from "../src/chat.ts";
+import { ChatStore } from "../src/index.ts";
 
 interface Said extends Identified {
   readonly content: string;

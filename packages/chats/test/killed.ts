@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "vitest";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
-import type { ContractMessage } from "../src/contract/index.ts";
+import type { ContractMessage } from "../src/contract/contract.ts";
 import { message, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 

@@ -1,8 +1,9 @@
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { Identified } from "../src/chat.ts";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
-import { ChatStore, type Identified } from "../src/index.ts";
+import { ChatStore } from "../src/index.ts";
 
 const answer = (id: string) => message(id, "assistant");
 

@@ -1,4 +1,4 @@
-import { isLost, type ListedEntry } from "@scrollback/collections";
+import { isLost, type ListedEntry } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
 import type { CommandContext } from "./command-context.ts";

@@ -1,4 +1,4 @@
-import { isListed } from "@scrollback/collections";
+import { isListed } from "@scrollback/collections/internal";
 import type { ThreadPage } from "@scrollback/store-core";
 import { isCount } from "@scrollback/store-core/internal";
 

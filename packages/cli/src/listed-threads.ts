@@ -1,11 +1,5 @@
-import {
-  isListed,
-  iterateEntries,
-  type ListedEntry,
-  listAgain,
-  missingEntries,
-  removeAnyThread,
-} from "@scrollback/collections";
+import { iterateEntries, removeAnyThread } from "@scrollback/collections";
+import { isListed, type ListedEntry, listAgain, missingEntries } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Head } from "./change-threads.ts";
 import { headProblem } from "./layers.ts";

@@ -1,4 +1,4 @@
-import { isListed } from "@scrollback/collections";
+import { isListed } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { CommandContext } from "./command-context.ts";
 import { shownCount } from "./figures.ts";

@@ -1,4 +1,4 @@
-import { isListed } from "@scrollback/collections";
+import { isListed } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import { ThreadReader } from "@scrollback/store-core/internal";
 import { encodeText } from "./formats/entry.ts";

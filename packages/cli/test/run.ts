@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createSqliteStores, type SqliteOptions } from "@scrollback/store-sqlite";
-import { type CliOptions, type Environment, runCli } from "../src/index.ts";
+import type { CliOptions } from "../src/command-context.ts";
+import type { Environment } from "../src/environment.ts";
+import { runCli } from "../src/index.ts";
 
 /** The result of a run of the CLI. */
 export interface CliResult {

@@ -1,13 +1,7 @@
 import { createMemoryStores, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import {
-  isLost,
-  iterateEntries,
-  type ListedEntry,
-  listAgain,
-  missingEntries,
-  removeAnyThread,
-} from "../src/index.ts";
+import { iterateEntries, removeAnyThread } from "../src/index.ts";
+import { isLost, type ListedEntry, listAgain, missingEntries } from "../src/lists/any-thread.ts";
 
 const listedIn = (places: Record<string, string>, left?: Record<string, string>) => ({
   ...{ key: "k", order: 1, in: places },

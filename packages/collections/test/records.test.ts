@@ -1,7 +1,8 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
-import { envelope, isListed, Records, valueOf as valueIn } from "../src/index.ts";
+import { envelope, Records, valueOf as valueIn } from "../src/index.ts";
+import { isListed } from "../src/lists/any-thread.ts";
 
 const MIB = 1_024 ** 2;
 

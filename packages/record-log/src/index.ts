@@ -8,5 +8,5 @@ export {
   type StreamPage,
   type StreamsRequest,
 } from "./record-log.ts";
-export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log-driver.ts";
+export { RecordLogDriver } from "./record-log-driver.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";

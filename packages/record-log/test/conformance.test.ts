@@ -1,5 +1,6 @@
 import { runConformance } from "@scrollback/conformance";
-import { CountingLog, runRecordLog } from "../src/conformance/index.ts";
+import { CountingLog } from "../src/conformance/counting-log.ts";
+import { runRecordLog } from "../src/conformance/index.ts";
 import { MemoryRecordLog } from "../src/index.ts";
 import { recordLogHarness } from "./harness.ts";
 

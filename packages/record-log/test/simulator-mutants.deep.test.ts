@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { runMutated } from "../../../conformance-tests/test/fixtures/source-mutants/run-mutated.ts";
 import { DirectedRun } from "../src/simulator/directed-run.ts";
-import { type FailedRun, runSimulation } from "../src/simulator/index.ts";
+import { runSimulation } from "../src/simulator/index.ts";
+import type { FailedRun } from "../src/simulator/report.ts";
 import { deletionMutants } from "./simulator-mutants/deletion-mutants.ts";
 import { directedMutants } from "./simulator-mutants/directed-mutants.ts";
 import type { Mutant } from "./simulator-mutants/mutant.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { describeFailedRun, formatReport, runSimulation, simulate } from "../src/simulator/index.ts";
+import { formatReport, runSimulation, simulate } from "../src/simulator/index.ts";
+import { describeFailedRun } from "../src/simulator/shrink.ts";
 
 const isDeep = process.env.SCROLLBACK_DEEP === "1";
 /** `npm run test:simulate` takes a hundred million. */

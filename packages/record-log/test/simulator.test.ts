@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Random } from "../../../conformance-tests/src/observed/random.ts";
-import { describeFailedRun, runSimulation, type SimulationOptions, shrink } from "../src/simulator/index.ts";
+import { runSimulation } from "../src/simulator/index.ts";
 import { createText, nameOf, type Operation } from "../src/simulator/operation.ts";
 import { apply, type ThreadState } from "../src/simulator/reference.ts";
 import { Scheduler } from "../src/simulator/scheduler.ts";
+import { describeFailedRun, shrink } from "../src/simulator/shrink.ts";
 import type { StoredRow } from "../src/simulator/simulated-call.ts";
+import type { SimulationOptions } from "../src/simulator/simulation.ts";
 import { StoredRows } from "../src/simulator/stored-rows.ts";
 import { brokenDriver } from "./simulator-broken-driver.ts";
 

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
-import type { SummaryRequest } from "../src/index.ts";
+import type { SummaryRequest } from "../src/summary-model.ts";
 
 type Generated = Awaited<ReturnType<MockLanguageModelV4["doGenerate"]>>;
 type Content = Generated["content"][number];

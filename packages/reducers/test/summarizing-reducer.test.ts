@@ -1,6 +1,7 @@
 import { type ChatMessage, createMemoryStores } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { SUMMARY_INSTRUCTIONS, SummarizingReducer, type SummaryRequest } from "../src/index.ts";
+import { SUMMARY_INSTRUCTIONS, SummarizingReducer } from "../src/index.ts";
+import type { SummaryRequest } from "../src/summary-model.ts";
 import { assistant, history, idsOf, user } from "./messages.ts";
 import { linesOf, saying, summarizer } from "./models.ts";
 

@@ -1,4 +1,5 @@
-import { type ListClock, systemListClock } from "@scrollback/collections";
+import { systemListClock } from "@scrollback/collections";
+import type { ListClock } from "@scrollback/collections/internal";
 import { type Clock, systemClock } from "@scrollback/store-core/driver";
 
 /** The clocks and timers that a service uses. Tests and simulations supply their own. */

@@ -1,4 +1,4 @@
-import { concernsAll, ifReadable } from "@scrollback/collections";
+import { concernsAll, ifReadable } from "@scrollback/collections/internal";
 import type { SessionKey } from "./session.ts";
 import { type ListedSession, memberOf, sessionOfNames } from "./session-lists.ts";
 import type { WriteParts } from "./session-writes.ts";

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import {
-  type Draft,
   type Listed,
   type Lists,
   type Member,
@@ -8,6 +7,7 @@ import {
   nameOf,
   type Snapshot,
 } from "@scrollback/collections";
+import type { Draft } from "@scrollback/collections/internal";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { SessionKey } from "./session.ts";
 import { type Head, readSession, type SessionView } from "./session-thread.ts";

@@ -1,5 +1,5 @@
 import type { StoreFactory } from "@scrollback/store-core";
-import type { SessionHarness } from "../src/contract/index.ts";
+import type { SessionHarness } from "../src/contract/contract.ts";
 import { SessionService } from "../src/index.ts";
 
 /** A harness whose services have separate clients, as in separate processes. */

@@ -6,7 +6,8 @@ import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { systemSessionClock } from "../src/clock.ts";
 import { event } from "../src/contract/values.ts";
-import { type ListSessionsRequest, SessionService } from "../src/index.ts";
+import { SessionService } from "../src/index.ts";
+import type { ListSessionsRequest } from "../src/session.ts";
 import { threads } from "../src/threads.ts";
 
 const app = { appName: "app" };

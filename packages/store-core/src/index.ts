@@ -1,11 +1,11 @@
 /** For applications. Authors of adapters import `@scrollback/store-core/driver` too. */
-export { type AesGcmCodecOptions, aesGcmCodec, type EncryptionKey } from "./codec/aes-gcm-codec.ts";
+export { aesGcmCodec, type EncryptionKey } from "./codec/aes-gcm-codec.ts";
 export { type Codec, jsonCodec } from "./codec/codec.ts";
-export { type GzipCodecOptions, gzipCodec } from "./codec/gzip-codec.ts";
+export { gzipCodec } from "./codec/gzip-codec.ts";
 export { StoreError, type StoreErrorCode } from "./errors.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./factory/list-threads.ts";
 export { type Adapter, type OpenOptions, openStores } from "./factory/open-stores.ts";
-export type { StoreFactory, StoreOptions, ThreadCopy } from "./factory/store-factory.ts";
+export type { StoreFactory, StoreOptions } from "./factory/store-factory.ts";
 export type { IndexEntry, StoreIndex } from "./factory/store-index.ts";
 export { createMemoryStores } from "./memory/memory.ts";
 export {

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Codec, createMemoryStores, type GzipCodecOptions, gzipCodec, jsonCodec } from "../src/index.ts";
+import type { GzipCodecOptions } from "../src/codec/gzip-codec.ts";
+import { type Codec, createMemoryStores, gzipCodec, jsonCodec } from "../src/index.ts";
 import { looseBase64 } from "./loose-base64.ts";
 
 const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;

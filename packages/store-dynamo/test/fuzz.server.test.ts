@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { callDamaged } from "@scrollback/conformance";
+import { callDamaged } from "@scrollback/conformance/internal";
 import { sharedServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { expect, test } from "vitest";

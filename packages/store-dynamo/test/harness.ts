@@ -2,7 +2,7 @@ import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/record-log";
-import { recordLogAccess } from "@scrollback/record-log/conformance";
+import { recordLogAccess } from "@scrollback/record-log/internal";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";

@@ -1,4 +1,5 @@
-import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/conformance";
+import { type Fault, runFaults } from "@scrollback/conformance";
+import { formatLoad, underLoad } from "@scrollback/conformance/internal";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
 import { openGateway, refusal } from "./gateway.ts";

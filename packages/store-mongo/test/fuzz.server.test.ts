@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { callDamaged } from "@scrollback/conformance";
+import { callDamaged } from "@scrollback/conformance/internal";
 import { sharedServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { Binary, Decimal128, Double, Long } from "mongodb";

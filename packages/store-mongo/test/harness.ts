@@ -1,6 +1,7 @@
 import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import { type CountedLog, recordLogHarness } from "@scrollback/record-log/conformance";
+import { recordLogHarness } from "@scrollback/record-log/conformance";
+import type { CountedLog } from "@scrollback/record-log/internal";
 import { keyOf, keysFrom, toRow } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";

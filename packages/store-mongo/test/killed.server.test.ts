@@ -1,4 +1,4 @@
-import { underLoad } from "@scrollback/conformance";
+import { underLoad } from "@scrollback/conformance/internal";
 import { startServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
 import { connect } from "./client.ts";

@@ -3,7 +3,7 @@ import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { type PostgresStoreOptions, parseOptions } from "./options.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
 
-export type { PgliteClient, PostgresClient, PostgresStoreOptions } from "./options.ts";
+export type { PostgresStoreOptions } from "./options.ts";
 
 /**
  * Creates stores in a schema of a PostgreSQL database. Connects at the first call of a store. `setup()` creates the tables and functions.

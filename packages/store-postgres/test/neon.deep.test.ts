@@ -1,7 +1,8 @@
 import { neonConfig, Pool } from "@neondatabase/serverless";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { createPostgresStores, type PostgresClient } from "../src/index.ts";
+import { createPostgresStores } from "../src/index.ts";
+import type { PostgresClient } from "../src/options.ts";
 import { users } from "./messages.ts";
 import { makeSchema } from "./schema.ts";
 import { startWebSocketProxy } from "./websocket-proxy.ts";

@@ -3,7 +3,7 @@ import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
 import { checkRedisOptions, clientOf, type RedisStoreOptions } from "./options.ts";
 import { RedisDriver } from "./redis-driver.ts";
 
-export type { RedisClient, RedisStoreOptions } from "./options.ts";
+export type { RedisStoreOptions } from "./options.ts";
 
 /**
  * Creates stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Connects at the first call of a store.

@@ -1,4 +1,4 @@
-import type { RedisName } from "@scrollback/conformance/servers";
+import type { RedisName } from "@scrollback/conformance/servers/internal";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { onTestFinished } from "vitest";

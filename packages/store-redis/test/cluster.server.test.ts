@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers";
+import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers/internal";
 import type { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";

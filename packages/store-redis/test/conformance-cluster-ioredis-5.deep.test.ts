@@ -1,5 +1,5 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisCluster } from "@scrollback/conformance/servers";
+import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
 import { afterAll, expect, test, vi } from "vitest";

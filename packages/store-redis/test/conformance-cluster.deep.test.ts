@@ -1,5 +1,5 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisCluster } from "@scrollback/conformance/servers";
+import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { afterAll } from "vitest";
 import { redisClusterHarnesses } from "./harness.ts";
 

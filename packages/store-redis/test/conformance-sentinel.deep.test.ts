@@ -1,5 +1,5 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisSentinel } from "@scrollback/conformance/servers";
+import { startRedisSentinel } from "@scrollback/conformance/servers/internal";
 import { afterAll } from "vitest";
 import { redisSentinelHarnesses } from "./harness.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { formatLoad, underLoad } from "@scrollback/conformance";
-import { startRedisCluster, startRedisSentinel } from "@scrollback/conformance/servers";
+import { formatLoad, underLoad } from "@scrollback/conformance/internal";
+import { startRedisCluster, startRedisSentinel } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import { RedisDriver } from "../src/redis-driver.ts";

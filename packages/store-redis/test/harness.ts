@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
-import type { Address, RedisCluster, RedisSentinel, SharedServer } from "@scrollback/conformance/servers";
+import type { SharedServer } from "@scrollback/conformance/servers";
+import type { Address, RedisCluster, RedisSentinel } from "@scrollback/conformance/servers/internal";
 import { pinnedOf } from "@scrollback/store-core/driver";
 import { Cluster, Redis } from "ioredis";
 import { indexKeys, parseFooter, threadKeys } from "../src/keys.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers";
+import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { startRedisCluster } from "@scrollback/conformance/servers";
+import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type RedisSentinel, startRedisSentinel } from "@scrollback/conformance/servers";
+import { type RedisSentinel, startRedisSentinel } from "@scrollback/conformance/servers/internal";
 import type { MessageStore } from "@scrollback/store-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";

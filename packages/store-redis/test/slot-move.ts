@@ -1,4 +1,4 @@
-import type { RedisCluster } from "@scrollback/conformance/servers";
+import type { RedisCluster } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
 import { threadKeys } from "../src/keys.ts";
 import { opened } from "./clients.ts";

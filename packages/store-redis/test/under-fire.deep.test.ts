@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/conformance";
+import { type Fault, runFaults } from "@scrollback/conformance";
+import { formatLoad, underLoad } from "@scrollback/conformance/internal";
 import { startServer } from "@scrollback/conformance/servers";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";

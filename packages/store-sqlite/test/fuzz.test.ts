@@ -1,4 +1,4 @@
-import { callDamaged } from "@scrollback/conformance";
+import { callDamaged } from "@scrollback/conformance/internal";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/conformance";
+import { type Fault, runFaults } from "@scrollback/conformance";
+import { formatLoad, underLoad } from "@scrollback/conformance/internal";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { createSqliteHarness, TABLE_PREFIX } from "./harness.ts";
 

@@ -5,10 +5,15 @@
  */
 
 export { AgentChat } from "./agent-chat.ts";
-export { AgentGroupChat, type AgentGroupChatOptions } from "./agent-group-chat.ts";
-export * from "./aggregator/index.ts";
-export * from "./channels/index.ts";
-export type { ChannelState, ChatProgress, ChatState, OpenTurn } from "./chat-state.ts";
-export type { AgentChannel, ChannelMessage, ChannelPart, ChatParticipant } from "./participant.ts";
-export * from "./strategies/index.ts";
-export type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";
+export { AgentGroupChat } from "./agent-group-chat.ts";
+export { AggregatorAgent } from "./aggregator/aggregator-agent.ts";
+export { channelKey } from "./channels/channel.ts";
+export type { AgentChannel, ChannelMessage, ChatParticipant } from "./participant.ts";
+export { ModelSelection } from "./strategies/model-selection.ts";
+export { ModelTermination } from "./strategies/model-termination.ts";
+export { type SelectionStrategy, SequentialSelection } from "./strategies/selection.ts";
+export {
+  AggregateTermination,
+  RegexTermination,
+  type TerminationStrategy,
+} from "./strategies/termination.ts";

@@ -1,13 +1,9 @@
 import { type ChatMessage, createMemoryStores, type MessageStore, StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
-import {
-  AgentGroupChat,
-  AggregatorAgent,
-  type AggregatorMode,
-  type ChatParticipant,
-  type Termination,
-} from "../../src/group-chat/index.ts";
+import type { AggregatorMode } from "../../src/group-chat/aggregator/aggregator-channel.ts";
+import { AgentGroupChat, AggregatorAgent, type ChatParticipant } from "../../src/group-chat/index.ts";
+import type { Termination } from "../../src/group-chat/strategies/termination.ts";
 import { failureOf } from "../models.ts";
 import { WatchedDriver } from "../watched-driver.ts";
 import { actor, call, dialogue, listen, result, take, told, user, watch } from "./cast.ts";

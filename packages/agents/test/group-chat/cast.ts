@@ -1,10 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import type {
-  AgentChannel,
-  ChannelMessage,
-  ChatParticipant,
-  ChatStreamPart,
-} from "../../src/group-chat/index.ts";
+import type { AgentChannel, ChannelMessage, ChatParticipant } from "../../src/group-chat/index.ts";
+import type { ChatStreamPart } from "../../src/group-chat/turn.ts";
 import { lines } from "../models.ts";
 
 /** The output of one turn of a participant: a text, or complete messages. */

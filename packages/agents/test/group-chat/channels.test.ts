@@ -1,6 +1,7 @@
 import { StoreError } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { AgentGroupChat, ChatHistoryChannel, type ChatParticipant } from "../../src/group-chat/index.ts";
+import { ChatHistoryChannel } from "../../src/group-chat/channels/chat-history-channel.ts";
+import { AgentGroupChat, type ChatParticipant } from "../../src/group-chat/index.ts";
 import { failureOf } from "../models.ts";
 import { actor, call, dialogue, listen, OwnChannel, result, told, user } from "./cast.ts";
 

@@ -1,4 +1,4 @@
-import { runScenarioTests } from "@scrollback/record-log/simulator";
+import { runScenarioTests } from "@scrollback/record-log/internal";
 import { run } from "./simulation/run.ts";
 
 runScenarioTests({

@@ -1,6 +1,7 @@
 import { type ChatMessage, createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { AgentGroupChat, type ChatState, RegexTermination } from "../../src/group-chat/index.ts";
+import type { ChatState } from "../../src/group-chat/chat-state.ts";
+import { AgentGroupChat, RegexTermination } from "../../src/group-chat/index.ts";
 import { ChatAgent } from "../../src/index.ts";
 import { failureOf, scripted } from "../models.ts";
 import { actor, listen, OwnChannel, told, user } from "./cast.ts";

@@ -1,12 +1,8 @@
 import { type ChatMessage, createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  AgentGroupChat,
-  type AgentGroupChatOptions,
-  AggregatorAgent,
-  RegexTermination,
-} from "../../src/group-chat/index.ts";
+import type { AgentGroupChatOptions } from "../../src/group-chat/agent-group-chat.ts";
+import { AgentGroupChat, AggregatorAgent, RegexTermination } from "../../src/group-chat/index.ts";
 import { failureOf } from "../models.ts";
 import { WatchedDriver } from "../watched-driver.ts";
 import { actor, call, listen, result, take, told, user } from "./cast.ts";

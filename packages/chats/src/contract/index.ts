@@ -27,17 +27,8 @@ import { repeating } from "./repeating.ts";
 import { running } from "./running.ts";
 import { updating } from "./updating.ts";
 
-export type {
-  ChatContractOptions,
-  ChatHarness,
-  ContractMessage,
-  ContractOptions,
-  ContractTest,
-  Trial,
-} from "./contract.ts";
-
 /** Every promise of a chat store, as a test for any implementation. */
-export const chatContract: readonly ContractTest[] = [
+const chatContract: readonly ContractTest[] = [
   ...creating,
   ...updating,
   ...changing,

@@ -1,4 +1,5 @@
-import { ifReadable, nameOf } from "@scrollback/collections";
+import { nameOf } from "@scrollback/collections";
+import { ifReadable } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { RunContext } from "../run/run-context.ts";

@@ -1,4 +1,4 @@
-import type { RemoveOptions } from "@scrollback/collections";
+import type { RemoveOptions } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { type ListedChat, memberOf } from "../list/listed-chat.ts";
 import type { RunContext } from "../run/run-context.ts";

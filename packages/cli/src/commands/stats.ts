@@ -1,4 +1,4 @@
-import type { ListedEntry } from "@scrollback/collections";
+import type { ListedEntry } from "@scrollback/collections/internal";
 import type { ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";

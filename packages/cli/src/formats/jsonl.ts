@@ -1,4 +1,4 @@
-import { isListed } from "@scrollback/collections";
+import { isListed } from "@scrollback/collections/internal";
 import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { isRecordTime, LONGEST_TTL_MS } from "@scrollback/store-core/internal";

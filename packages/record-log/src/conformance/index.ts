@@ -3,12 +3,5 @@
  *
  * @packageDocumentation
  */
-export { CountingLog } from "./counting-log.ts";
-export type { RecordLogHarness } from "./harness.ts";
-export {
-  type CountedLog,
-  type RecordLogBackend,
-  recordLogAccess,
-  recordLogHarness,
-} from "./record-log-harness.ts";
-export { type RecordLogOptions, runRecordLog } from "./run-record-log.ts";
+export { recordLogHarness } from "./record-log-harness.ts";
+export { runRecordLog } from "./run-record-log.ts";

@@ -1,4 +1,5 @@
-import { CountingLog, runRecordLog } from "../../src/conformance/index.ts";
+import { CountingLog } from "../../src/conformance/counting-log.ts";
+import { runRecordLog } from "../../src/conformance/index.ts";
 import { brokenLogs, logOf, SOUND } from "./broken-logs.ts";
 
 for (const [name, breakIt] of Object.entries({ ...brokenLogs, [SOUND]: () => ({}) })) {

@@ -1,6 +1,7 @@
 import type { Driver, ErrorClassification, MemoryDriver } from "@scrollback/store-core/driver";
-import type { SimulatedClient, World } from "../../src/simulator/index.ts";
+import type { SimulatedClient } from "../../src/simulator/client.ts";
 import { ConnectionLost } from "../../src/simulator/network.ts";
+import type { World } from "../../src/simulator/scenario.ts";
 
 /** Receives the commits to a thread, in the order of their effects. */
 export type OnCommit = (

@@ -2,16 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { ChatMessage, MessageStore, Revision, StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { trimmed } from "../../../../conformance-tests/src/trimming-oracle.ts";
-import {
-  type Interval,
-  runScenario,
-  type Scenario,
-  type SimulatedClient,
-  SimulationFailure,
-  type SimulationOptions,
-  type SimulationResult,
-  type World,
-} from "../../src/simulator/index.ts";
+import type { SimulatedClient } from "../../src/simulator/client.ts";
+import { SimulationFailure } from "../../src/simulator/failure.ts";
+import { runScenario } from "../../src/simulator/index.ts";
+import type { Interval, Scenario, World } from "../../src/simulator/scenario.ts";
+import type { SimulationOptions, SimulationResult } from "../../src/simulator/simulation.ts";
 import { remoteDriver } from "./remote-driver.ts";
 
 const THREAD = "thread";

@@ -1,5 +1,5 @@
 import type { SourceChange } from "../../../../conformance-tests/test/fixtures/source-mutants/mutate.ts";
-import type { ProfileName } from "../../src/simulator/index.ts";
+import type { ProfileName } from "../../src/simulator/profiles.ts";
 
 /**
  * What detects a mutant: a random run, the scene in scenes.ts with the rule's name, or the exploration of a scope in

@@ -1,5 +1,7 @@
 import { DirectedRun } from "../../src/simulator/directed-run.ts";
-import { type ProfileName, SimulationFailure, simulate } from "../../src/simulator/index.ts";
+import { SimulationFailure } from "../../src/simulator/failure.ts";
+import { simulate } from "../../src/simulator/index.ts";
+import type { ProfileName } from "../../src/simulator/profiles.ts";
 import { explore } from "../explorer/explore.ts";
 import { smallScopes } from "../explorer/scopes.ts";
 import { scenes } from "./scenes.ts";

@@ -15,13 +15,7 @@ import { scoping } from "./scoping.ts";
 import { sharing } from "./sharing.ts";
 import { updating } from "./updating.ts";
 
-export type {
-  ContractService,
-  ContractTest,
-  SessionContractOptions,
-  SessionHarness,
-  Trial,
-} from "./contract.ts";
+export type { ContractService } from "./contract.ts";
 
 /** Every promise of a session service, as a test for any implementation. */
 export const sessionContract: readonly ContractTest[] = [

@@ -1,16 +1,17 @@
 import {
   type Ended,
   type Interval,
-  runScenario,
   type Scenario,
   type SimulatedClient,
   SimulationFailure,
   type SimulationOptions,
   type SimulationResult,
   type World,
-} from "@scrollback/record-log/simulator";
+} from "@scrollback/record-log/internal";
+import { runScenario } from "@scrollback/record-log/simulator";
 import { createStores } from "@scrollback/store-core/driver";
-import { type Session, type SessionEvent, type SessionKey, SessionService } from "../../src/index.ts";
+import { type Session, type SessionEvent, SessionService } from "../../src/index.ts";
+import type { SessionKey } from "../../src/session.ts";
 import { type Append, type Creation, ownKeys, SessionModel, sharedKeys } from "./model.ts";
 
 const appName = "app";

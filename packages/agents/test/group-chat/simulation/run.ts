@@ -2,17 +2,18 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   type Interval,
-  runScenario,
   type Scenario,
   type SimulatedClient,
   SimulationFailure,
   type SimulationOptions,
   type SimulationResult,
   type World,
-} from "@scrollback/record-log/simulator";
+} from "@scrollback/record-log/internal";
+import { runScenario } from "@scrollback/record-log/simulator";
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import { AgentGroupChat, type ChatParticipant, type ChatState } from "../../../src/group-chat/index.ts";
+import type { ChatState } from "../../../src/group-chat/chat-state.ts";
+import { AgentGroupChat, type ChatParticipant } from "../../../src/group-chat/index.ts";
 
 /** By agent: the number of tool calls before the answer in each of its turns. */
 const agents = { Ann: 0, Bob: 1, Cy: 2 } as const;

@@ -1,0 +1,9 @@
+/**
+ * Servers that only the tests of Scrollback's own packages start. It may change in any release.
+ *
+ * @packageDocumentation
+ */
+export { type RedisCluster, startRedisCluster } from "./redis/cluster.ts";
+export type { Address, RedisName } from "./redis/processes.ts";
+export { type RedisSentinel, startRedisSentinel } from "./redis/sentinel.ts";
+export type { ServerName } from "./servers.ts";

@@ -1,0 +1,10 @@
+/**
+ * What only Scrollback's own packages share. It may change in any release.
+ *
+ * @packageDocumentation
+ */
+export type { ListClock } from "./clock.ts";
+export { isListed, isLost, type ListedEntry, listAgain, missingEntries } from "./lists/any-thread.ts";
+export type { Draft } from "./lists/listed.ts";
+export type { ListItem } from "./lists/lists.ts";
+export { concernsAll, ifReadable, type RemoveOptions } from "./lists/removal.ts";
