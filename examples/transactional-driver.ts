@@ -5,25 +5,18 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  countOf,
   type DeleteOutcome,
   type DeleteRequest,
-  EMPTY_BOUNDS,
   expiryAfter,
-  firstOf,
   formatRevision,
   invalid,
-  isWithin,
   kindOfRecord,
   type ListRequest,
-  lastOf,
   NO_THREAD,
-  pinnedOf,
   planCommit,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
-  type SequenceBounds,
-  selectRange,
+  SequenceBounds,
   type ThreadListing,
   type ThreadView,
   type TrimSearch,
@@ -90,14 +83,14 @@ export function commitIn(tables: TransactionTables, request: CommitRequest): Com
   }
   if (!thread) tables.removeThread(id);
 
-  const before = thread?.bounds ?? EMPTY_BOUNDS;
+  const before = thread?.bounds ?? SequenceBounds.EMPTY;
   const kindAt = (sequence: number) => kindOfRecord(tables.record(id, sequence) ?? "");
   const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread?.search);
   for (const { from, to } of removed) tables.removeRecords(id, from, to);
   append.forEach((record, index) => {
     const sequence = kept.next + index;
     // A batch may be longer than what is kept of it.
-    if (isWithin(bounds, sequence)) tables.addRecord(id, sequence, record);
+    if (SequenceBounds.isWithin(bounds, sequence)) tables.addRecord(id, sequence, record);
   });
   if (metadata !== undefined) tables.setMetadata(id, metadata);
 
@@ -121,14 +114,14 @@ export function readIn(tables: TransactionTables, request: ReadRequest): ThreadV
   const { threadId: id } = request;
   const thread = livingThread(tables, id);
   if (!thread) return NO_THREAD;
-  const selected = selectRange(thread.bounds, request);
-  const pinned = pinnedOf(selected).flatMap((sequence) => tables.records(id, sequence, sequence + 1));
+  const selected = SequenceBounds.selectRange(thread.bounds, request);
+  const pinned = SequenceBounds.pinnedOf(selected).flatMap((sequence) => tables.records(id, sequence, sequence + 1));
   const metadata = request.metadata ? tables.metadata(id) : null;
   return {
     revision: formatRevision(thread.incarnation, thread.commits),
-    count: countOf(thread.bounds),
-    first: firstOf(thread.bounds),
-    last: lastOf(thread.bounds),
+    count: SequenceBounds.countOf(thread.bounds),
+    first: SequenceBounds.firstOf(thread.bounds),
+    last: SequenceBounds.lastOf(thread.bounds),
     newestCompaction: thread.search.newestCompaction,
     entries: [...pinned, ...tables.records(id, selected.first, selected.next)],
     ...timesOf(thread),
@@ -164,7 +157,7 @@ export function listIn(
   const threads = ids.flatMap((threadId) => {
     const thread = livingThread(tables, threadId);
     const metadata = tables.metadata(threadId) ?? undefined;
-    return thread ? [{ threadId, count: countOf(thread.bounds), ...timesOf(thread), metadata }] : [];
+    return thread ? [{ threadId, count: SequenceBounds.countOf(thread.bounds), ...timesOf(thread), metadata }] : [];
   });
   const last = ids.length < limit ? undefined : ids.at(-1);
   return { threads, ...(last && { cursor: CURSOR + Buffer.from(last).toString("base64url") }) };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IndexEntry, StoreIndex } from "@scrollback/store-core";
-import type { EntryContent } from "@scrollback/store-core/driver";
+
 import { expect } from "vitest";
 import type { Backend } from "./backend.ts";
 
@@ -10,8 +10,10 @@ export const ownIndex = (backend: Backend): StoreIndex => {
   return backend.stores().index(randomUUID());
 };
 
+type Content = Parameters<StoreIndex["insert"]>[1];
+
 /** The content of an entry; a test names only what matters to it. */
-export const content = (fields: Partial<EntryContent> = {}): EntryContent => ({
+export const content = (fields: Partial<Content> = {}): Content => ({
   ...{ version: 0, order: 0, value: null },
   ...fields,
 });

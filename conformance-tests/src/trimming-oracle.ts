@@ -1,5 +1,4 @@
-import type { ChatMessage } from "@scrollback/store-core";
-import type { Trimming } from "@scrollback/store-core/driver";
+import type { ChatMessage, Trimming } from "@scrollback/store-core";
 
 // Clause C6, word for word, over plain lists. Independent: it does not use store-core's trimming.
 

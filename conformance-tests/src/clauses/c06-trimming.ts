@@ -1,5 +1,4 @@
-import type { ChatMessage, MessageStore, StoreOptions } from "@scrollback/store-core";
-import type { Trimming } from "@scrollback/store-core/driver";
+import type { ChatMessage, MessageStore, StoreOptions, Trimming } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";

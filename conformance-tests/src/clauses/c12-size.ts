@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync } from "node:crypto";
 import type { Change } from "@scrollback/store-core";
-import { formatRecord } from "@scrollback/store-core/driver";
+import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";

@@ -1,5 +1,6 @@
 import { type Codec, gzipCodec, jsonCodec, type StoreError } from "@scrollback/store-core";
-import { createStores, formatRecord } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";

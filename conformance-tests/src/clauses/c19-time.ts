@@ -1,7 +1,8 @@
 // Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
-import { createStores, formatRecord, systemClock } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import { formatRecord, systemClock } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";

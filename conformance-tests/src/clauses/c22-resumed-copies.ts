@@ -1,10 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  type CopyThreadOptions,
-  createStores,
-  type Driver,
-  MemoryDriver,
-} from "@scrollback/store-core/driver";
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
@@ -64,7 +59,10 @@ export const resumedCopies: Clause["declare"] = (test) => {
         expect(calls, "calls").toBeLessThan(20);
         const controller = new AbortController();
         const stopped = new Error("stopped");
-        const onProgress: CopyThreadOptions<never>["onProgress"] = ({ copied, total }) => {
+        const onProgress: NonNullable<Parameters<typeof stores.copyThread>[2]>["onProgress"] = ({
+          copied,
+          total,
+        }) => {
           expect(total).toBe(LONG);
           reached.push(copied);
           if (copied === LONG) return;

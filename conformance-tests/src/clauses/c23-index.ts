@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IndexEntry } from "@scrollback/store-core";
-import { sortKey } from "@scrollback/store-core/driver";
+import { SortKey } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
@@ -13,7 +13,9 @@ import { indexValues } from "./c23-index-values.ts";
 
 const keysOf = (entries: readonly IndexEntry[]) => entries.map(({ key }) => key);
 const byBytes = (entries: readonly { order: number; key: string; id: string }[]) =>
-  [...entries].sort((one, other) => Buffer.compare(Buffer.from(sortKey(one)), Buffer.from(sortKey(other))));
+  [...entries].sort((one, other) =>
+    Buffer.compare(Buffer.from(SortKey.of(one)), Buffer.from(SortKey.of(other))),
+  );
 const at = (key: string, id = "1") => ({ key, id });
 
 export const index: Clause = {

@@ -1,4 +1,5 @@
-import { parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { parseRevision } from "@scrollback/store-core/internal";
 import type { Observation, ObservedChange, Outcome } from "./observation.ts";
 
 /** A requested change, with all calls that had its operation id. */

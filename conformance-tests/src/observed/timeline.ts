@@ -1,4 +1,5 @@
-import { formatRevision, parseRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { formatRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { parseRevision } from "@scrollback/store-core/internal";
 import type { Observation, ObservedThread } from "./observation.ts";
 
 /** The maximum difference of the clients' clock and the backend's clock, in microseconds. */

@@ -9,13 +9,13 @@ import {
   type DriverCapabilities,
   type EntryIndex,
   type ErrorClassification,
+  errorTable,
   type ListRequest,
   MAX_VALUE_BYTES,
   REMEMBERED_MS,
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
-  unreachable,
 } from "@scrollback/store-core/driver";
 import { onLine } from "./lines.ts";
 import type { Reply, Request } from "./server.ts";
@@ -98,7 +98,7 @@ export class LoopbackDriver implements Driver {
 
   classifyError(error: unknown): ErrorClassification | undefined {
     if (!(error instanceof ConnectionLost)) return undefined;
-    return unreachable("loopback", [{ server: `127.0.0.1:${this.#port}`, error }]);
+    return errorTable("loopback").lost(error, `127.0.0.1:${this.#port}`);
   }
 
   async #askIndex<T>(verb: keyof EntryIndex, { signal, ...request }: { signal?: unknown }): Promise<T> {

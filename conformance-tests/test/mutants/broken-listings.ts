@@ -1,10 +1,4 @@
-import type {
-  Driver,
-  ListedThread,
-  ListRequest,
-  ThreadListing,
-  ThreadView,
-} from "@scrollback/store-core/driver";
+import type { Driver, ListRequest, ThreadListing, ThreadView } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import { asking } from "./changed-requests.ts";
@@ -46,7 +40,7 @@ const alsoListing =
       async list(request) {
         const page = await driver.list(request);
         if (page.cursor !== undefined) return page;
-        const more: ListedThread[] = [];
+        const more: ThreadListing["threads"][number][] = [];
         for (const threadId of written) {
           const isThere = page.threads.some((thread) => thread.threadId === threadId);
           if (

@@ -4,7 +4,6 @@ import {
   type ErrorClassification,
   MemoryDriver,
   NO_THREAD,
-  type ThreadSnapshot,
 } from "@scrollback/store-core/driver";
 import { recordLogHarness } from "../../../packages/record-log/test/harness.ts";
 import type { Harness } from "../../src/harness.ts";
@@ -246,7 +245,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     name: "adds a state's messages again",
     breaks: "C10",
     createHarness: memoryThatMoves((driver) => ({
-      importThread(threadId: string, snapshot: ThreadSnapshot) {
+      importThread(threadId: string, snapshot: NonNullable<ReturnType<typeof driver.exportThread>>) {
         const before = driver.exportThread(threadId);
         if (!before) return driver.importThread(threadId, snapshot);
         void driver.commit({

@@ -1,20 +1,13 @@
 import {
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
-  type EntryPlace,
+  EntryPage,
+  EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
-  keyDigest,
-  keyOf,
-  nameOfCursor,
-  orderOf,
-  SORT_KEY_ENDS,
+  IndexListing,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import { fromBytes, toBytes, toExpiry, type Value } from "./row.ts";
 import { boundsOf, namesBetween, type Reply, type Statement, select, statement } from "./statements.ts";
@@ -95,7 +88,7 @@ WHERE ${AT_PLACE} AND ${alive()}`,
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
     const [than, order] = direction === "up" ? [">", "ASC"] : ["<", "DESC"];
-    const [sort, key, id] = partsOf(after ?? SORT_KEY_ENDS[direction]);
+    const [sort, key, id] = partsOf(after ?? SortKey.ENDS[direction]);
     const { rows } = await this.#source.send(
       select(
         COLUMNS,
@@ -105,7 +98,7 @@ ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
         [listOf(index), sort, sort, key, key, id, limit + 1],
       ),
     );
-    return entryPageOf(rows.map(entryOf), limit);
+    return EntryPage.of(rows.map(entryOf), limit);
   }
 
   async listIndexes(asked: IndexesRequest): Promise<IndexListing> {
@@ -114,10 +107,10 @@ ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
       select(
         ["DISTINCT name"],
         `FROM ${this.#table} WHERE ${namesBetween("name")} AND ${alive()} ORDER BY name LIMIT ?`,
-        [...boundsOf(prefix, nameOfCursor(asked) ?? ""), limit + 1],
+        [...boundsOf(prefix, IndexListing.nameOfCursor(asked) ?? ""), limit + 1],
       ),
     );
-    return indexListingOf(
+    return IndexListing.of(
       rows.map(([name]) => fromBytes(name)),
       limit,
     );
@@ -125,7 +118,7 @@ ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
 }
 
 /** A digest of an index's name. No entry has an empty key. */
-const listOf = (index: string): Buffer => toBytes(keyDigest({ index, key: "" }));
+const listOf = (index: string): Buffer => toBytes(EntryPlace.keyDigest({ index, key: "" }));
 
 /** The primary key. */
 const placeOf = ({ index, key, id }: EntryPlace): Value[] => [listOf(index), toBytes(key), toBytes(id)];
@@ -133,7 +126,7 @@ const placeOf = ({ index, key, id }: EntryPlace): Value[] => [listOf(index), toB
 /** The other columns. */
 function fieldsOf(put: EntryPut): { sort: Value; version: Value; value: Value; expiresAt: Value } {
   return {
-    ...{ sort: toBytes(sortKey(put).slice(0, 16)), version: put.version },
+    ...{ sort: toBytes(SortKey.of(put).slice(0, 16)), version: put.version },
     ...{ value: toBytes(put.value), expiresAt: toExpiry(put.expiresAt) },
   };
 }
@@ -143,14 +136,14 @@ function partsOf(sort: string): [Buffer, Buffer, Buffer] {
   const digits = sort.slice(0, 16);
   const [, id = ""] = sort.split("\x01");
   // An id is written in a sort key as a key is.
-  return [toBytes(digits), toBytes(keyOf(sort)), toBytes(keyOf(digits + id))];
+  return [toBytes(digits), toBytes(SortKey.keyOf(sort)), toBytes(SortKey.keyOf(digits + id))];
 }
 
 /** A value that is not of its type fails when it is read. */
 function entryOf([key, id, version, sort, value, expiresAt]: readonly unknown[]): StoredEntry {
   return {
     ...{ key: fromBytes(key), id: fromBytes(id) },
-    ...{ version: Number(version), order: orderOf(fromBytes(sort)), value: fromBytes(value) },
+    ...{ version: Number(version), order: SortKey.orderOf(fromBytes(sort)), value: fromBytes(value) },
     ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
   };
 }

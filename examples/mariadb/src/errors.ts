@@ -1,4 +1,4 @@
-import { type ConnectionVerdict, type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("mariadb");
 
@@ -121,7 +121,7 @@ export function classifyError(
 }
 
 /** See `ConnectionPool.verdictOn`. */
-export function verdictOn(raw: unknown): ConnectionVerdict {
+export function verdictOn(raw: unknown): "reply" | "lost" | "other" {
   const error = withoutValues(raw);
   if (!(error instanceof Error)) return "other";
   // Another connection is in no transaction. Closing this one rolls the request back.

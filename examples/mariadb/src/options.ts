@@ -6,7 +6,6 @@ import {
   clientFrom,
   invalid,
   isUrl,
-  storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { createPool, type Pool } from "mysql2/promise";
@@ -44,7 +43,7 @@ const isPool: Check = (value) =>
     ? undefined
     : "must be a pool of mysql2/promise: createPool(…)";
 
-const optionChecks: Readonly<Record<keyof MariadbStoreOptions, Check>> = {
+const optionChecks: Readonly<Record<Exclude<keyof MariadbStoreOptions, keyof StoreOptions>, Check>> = {
   url: isUrl(
     URL_FORM,
     ["mysql", "mariadb"],
@@ -52,7 +51,6 @@ const optionChecks: Readonly<Record<keyof MariadbStoreOptions, Check>> = {
   ),
   client: isPool,
   tableName: isName,
-  ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

@@ -6,7 +6,6 @@ export type {
   InvocationContext,
   ProvidedContext,
 } from "./context/context-provider.ts";
-export type { ExtractFunction } from "./memory/extract.ts";
 export { Mem0Memory } from "./memory/mem0-memory.ts";
 export { StoreMemory } from "./memory/store-memory.ts";
 export { AgentThread } from "./thread/agent-thread.ts";

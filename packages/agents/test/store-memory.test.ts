@@ -1,7 +1,8 @@
 import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
-import { ChatAgent, type ExtractFunction, StoreMemory } from "../src/index.ts";
+import { ChatAgent, StoreMemory } from "../src/index.ts";
+import { type ExtractFunction } from "../src/memory/extract.ts";
 import { asked, failureOf, lines, prompts, scripted } from "./models.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 

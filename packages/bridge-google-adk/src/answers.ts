@@ -1,5 +1,5 @@
 import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from "@google/adk";
-import { type HistoryTraits, type PairedHistory, pairedHistory } from "@scrollback/store-core/internal";
+import { type HistoryTraits, pairedHistory } from "@scrollback/store-core/internal";
 
 const NOT_STORED = "The result of this call was not stored. The tool may have run.";
 
@@ -16,7 +16,7 @@ function withAnswers(events: readonly Event[]): Event[] {
  * The events for a model: {@link withAnswers}, without results whose calls are not among the events, for example because only the newest
  * events were requested.
  */
-export function pairedEvents(events: readonly Event[]): PairedHistory<Event> {
+export function pairedEvents(events: readonly Event[]): ReturnType<typeof pairedHistory<Event>> {
   return pairedHistory(withAnswers(events), eventTraits);
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
 import {
   type Listed,
-  type ListItem,
   Lists,
   type Member,
   type Missing,
@@ -11,6 +10,7 @@ import {
   type Snapshot,
   systemListClock,
 } from "@scrollback/collections";
+import type { ListItem } from "@scrollback/collections/internal";
 import {
   type Revision,
   retryOnConflict,

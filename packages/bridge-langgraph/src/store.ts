@@ -17,8 +17,8 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId, storeOptionChecks } from "@scrollback/store-core/driver";
-import { isBoolean } from "@scrollback/store-core/internal";
+import { checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
+import { isBoolean, isTtl } from "@scrollback/store-core/internal";
 import { matchesFilter } from "./item-filter.ts";
 import { type FoundItem, ItemTable, MAX_PAGE } from "./item-table.ts";
 import { checkObject } from "./saver-arguments.ts";
@@ -73,7 +73,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     checkOptions("ScrollbackStore", options ?? null, {
       stores: hasMethods("withTraits"),
       prefix: isId,
-      ttlMs: storeOptionChecks.ttlMs,
+      ttlMs: isTtl,
       refreshOnRead: isBoolean,
     });
     checkItemStores(options.stores);

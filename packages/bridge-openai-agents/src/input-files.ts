@@ -2,9 +2,9 @@ import type { UserMessageItem } from "@openai/agents-core";
 import type { FilePart } from "@scrollback/store-core";
 import {
   fileContent,
+  type fileOfPart,
   fileSource,
   type MessageLosses,
-  type PartFile,
   parseDataUrl,
   urlOfFile,
 } from "@scrollback/store-core/internal";
@@ -17,7 +17,7 @@ const UNKNOWN_TYPE = "application/octet-stream";
 
 /** Converts a file to input. Reports the fields that the input lacks. Undefined if the SDK has no form for the file. */
 export function fileItem(
-  { source, mediaType, filename }: PartFile,
+  { source, mediaType, filename }: NonNullable<ReturnType<typeof fileOfPart>>,
   path: string,
   losses: MessageLosses,
 ): InputContent | undefined {

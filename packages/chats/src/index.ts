@@ -5,7 +5,6 @@ export type {
   ChatSummary,
   ListChats,
   MessageStatus,
-  RunSummary,
 } from "./chat.ts";
 export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
 export type { ChatExport } from "./copy/export-chat.ts";

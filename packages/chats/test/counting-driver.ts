@@ -1,4 +1,5 @@
-import { type MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
+import type { MemoryDriver } from "@scrollback/store-core/driver";
+import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { aesGcmCodec, StoreError } from "@scrollback/store-core";
-import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";

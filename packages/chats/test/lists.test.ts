@@ -1,7 +1,8 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { rebuildLists } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
-import { createStores, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { expect, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@scrollback/store-core/driver";
+import { type Clock, systemClock } from "@scrollback/store-core/internal";
 
 /** The clock and timers of lists. Tests and simulations supply their own. */
 export interface ListClock extends Pick<Clock, "wall" | "sleep"> {

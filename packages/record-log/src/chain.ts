@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
-import type { Clock } from "@scrollback/store-core/driver";
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { keepsPromise, never } from "./expiry.ts";
 import type { RowRange } from "./field-types.ts";
 import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "./format.ts";

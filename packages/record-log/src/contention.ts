@@ -1,4 +1,4 @@
-import type { Clock } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 
 /**
  * The time for which other processes are assumed to write to a thread, after one of their rows was first, and the same in

@@ -1,4 +1,4 @@
-import type { Clock } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import {
   Chain,
   isAlive,

@@ -1,16 +1,13 @@
 // Exceeds 300 lines because each field of the next head is planned from the same inputs, and the fields must agree.
 
-import type { MessageKind } from "@scrollback/store-core/driver";
 import {
-  type CommitPlan,
-  isWithin,
   kindOfRecord,
-  NOT_SEARCHED,
   planCommit,
   REMEMBERED_OPERATIONS,
-  type SequenceBounds,
+  SequenceBounds,
   type TrimSearch,
 } from "@scrollback/store-core/driver";
+import { type MessageKind, NOT_SEARCHED } from "@scrollback/store-core/internal";
 import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
 import { boundsOf, type Head, spotsIn } from "./format.ts";
@@ -77,7 +74,9 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
   const setsMetadata = typeof request.metadata === "string";
   const own = { number, fragments: options.upload?.fragments };
   const count = kinds.length + (setsMetadata ? 1 : 0);
-  const texts = request.append.map((record, index) => (isWithin(bounds, kept.next + index) ? record : ""));
+  const texts = request.append.map((record, index) =>
+    SequenceBounds.isWithin(bounds, kept.next + index) ? record : "",
+  );
   if (setsMetadata) texts.push(request.metadata ?? "");
 
   const placeOf = (sequence: number | null) => pinnedAfter(chain, base, sequence, kept.next, own, count);
@@ -155,7 +154,7 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
   return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
 }
 
-type BoundsPlan = Pick<CommitPlan, "kept" | "bounds" | "search">;
+type BoundsPlan = Pick<ReturnType<typeof planCommit>, "kept" | "bounds" | "search">;
 
 function searchOf({ searched }: Head): TrimSearch {
   if (!searched) return NOT_SEARCHED;

@@ -1,19 +1,14 @@
 // Exceeds 300 lines because a read is repeated as a whole when the thread changes, so its steps share one state.
 
 import { StoreError } from "@scrollback/store-core";
-import type { Clock } from "@scrollback/store-core/driver";
 import {
-  countOf,
-  firstOf,
   formatRevision,
-  isWithin,
-  lastOf,
   NO_THREAD,
   type ReadRequest,
-  type SequenceBounds,
-  selectRange,
+  SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { isAlive, isEnd } from "./chain.ts";
 import type { Fragment, Spot } from "./field-types.ts";
 import {
@@ -201,7 +196,7 @@ class ThreadRead {
   async readView(end: Head): Promise<ThreadView | undefined> {
     const request = this.#request;
     const bounds = boundsOf(end);
-    const range = selectRange(bounds, request);
+    const range = SequenceBounds.selectRange(bounds, request);
     const found = await this.#readRun(end, range);
     if (!found) return undefined;
     const entries: { sequence: number; record: string }[] = [];
@@ -213,9 +208,9 @@ class ThreadRead {
     }
     return {
       revision: formatRevision(end.incarnation, end.n),
-      count: countOf(bounds),
-      first: firstOf(bounds),
-      last: lastOf(bounds),
+      count: SequenceBounds.countOf(bounds),
+      first: SequenceBounds.firstOf(bounds),
+      last: SequenceBounds.lastOf(bounds),
       newestCompaction: end.searched?.[2] ?? 0,
       entries,
       createdAt: end.createdAt,
@@ -383,7 +378,9 @@ class ThreadRead {
     const { limit } = this.#request;
     const bounds = boundsOf(end);
     const rows = [
-      ...pinnedIn(end, selectRange(bounds, this.#request)).map(([, spots]) => spots.at(-1)?.[0]),
+      ...pinnedIn(end, SequenceBounds.selectRange(bounds, this.#request)).map(
+        ([, spots]) => spots.at(-1)?.[0],
+      ),
       ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),
     ];
     const isFar = (row: number | undefined) =>
@@ -395,7 +392,7 @@ class ThreadRead {
 /** The pinned messages within a range. */
 function pinnedIn({ pinned, compaction }: Head, range: SequenceBounds) {
   return joined(pinned && [pinned], compaction && [compaction]).filter(([sequence]) =>
-    isWithin(range, sequence),
+    SequenceBounds.isWithin(range, sequence),
   );
 }
 

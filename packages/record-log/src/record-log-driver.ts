@@ -1,7 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import type { EntryIndex } from "@scrollback/store-core/driver";
 import {
-  type Clock,
   type CommitOutcome,
   type CommitRequest,
   type DeleteOutcome,
@@ -9,16 +7,15 @@ import {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
+  type EntryIndex,
   type ErrorClassification,
-  type ListedThread,
   type ListRequest,
   MAX_VALUE_BYTES,
   type ReadRequest,
-  systemClock,
   type ThreadListing,
   type ThreadView,
-  type UnreadableThread,
 } from "@scrollback/store-core/driver";
+import { type Clock, systemClock } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
 import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
@@ -115,8 +112,8 @@ export class RecordLogDriver implements Driver {
 
   async list({ prefix, limit, cursor, signal }: ListRequest): Promise<ThreadListing> {
     const { streams, next } = await this.#log.streams({ prefix, limit, after: cursor });
-    const threads: ListedThread[] = [];
-    const corrupt: UnreadableThread[] = [];
+    const threads: ThreadListing["threads"][number][] = [];
+    const corrupt: NonNullable<ThreadListing["corrupt"]>[number][] = [];
     const request = { limit: 0, before: undefined, after: undefined, metadata: true, signal };
     for (let index = 0; index < streams.length; index += READ_AT_ONCE) {
       signal?.throwIfAborted();

@@ -1,14 +1,13 @@
 // Exceeds 300 lines because it has all steps of a commit in order, and the correctness depends on the order.
 
 import { StoreError } from "@scrollback/store-core";
-import type { Clock } from "@scrollback/store-core/driver";
 import {
   type CommitOutcome,
   type CommitRequest,
   expiryAfter,
   formatRevision,
 } from "@scrollback/store-core/driver";
-import { newIncarnation as newToken, throwIfAborted } from "@scrollback/store-core/internal";
+import { type Clock, newIncarnation as newToken, throwIfAborted } from "@scrollback/store-core/internal";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
   areClose,

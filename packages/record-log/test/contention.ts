@@ -1,5 +1,5 @@
 import { setImmediate as later } from "node:timers/promises";
-import type { Clock } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { type LogRow, MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
 
 /** The clocks of all processes of a run, in virtual time: waiting takes no real time. */

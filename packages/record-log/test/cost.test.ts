@@ -1,4 +1,5 @@
-import { type CommitRequest, formatRecord, type MessageKind } from "@scrollback/store-core/driver";
+import type { CommitRequest } from "@scrollback/store-core/driver";
+import { formatRecord, type MessageKind } from "@scrollback/store-core/internal";
 import { expect, test } from "vitest";
 import { MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
 

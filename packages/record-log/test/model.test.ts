@@ -1,11 +1,6 @@
 import { setImmediate as later } from "node:timers/promises";
-import {
-  type Clock,
-  type CommitRequest,
-  type Driver,
-  formatRecord,
-  MemoryDriver,
-} from "@scrollback/store-core/driver";
+import { type CommitRequest, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
+import { type Clock, formatRecord } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";

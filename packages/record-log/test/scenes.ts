@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { createMemoryStores, type MessageStore, type StoreOptions } from "@scrollback/store-core";
-import { type Clock, createStores } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import {
   type Amendment,
   type LogRow,

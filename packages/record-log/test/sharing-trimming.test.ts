@@ -1,9 +1,5 @@
-import {
-  type CommitOutcome,
-  formatRecord,
-  type MessageKind,
-  type ThreadView,
-} from "@scrollback/store-core/driver";
+import type { CommitOutcome, ThreadView } from "@scrollback/store-core/driver";
+import { formatRecord, type MessageKind } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MemoryRecordLog } from "../src/index.ts";

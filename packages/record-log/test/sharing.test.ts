@@ -1,9 +1,5 @@
-import {
-  type CommitRequest,
-  createStores,
-  formatMetadataRecord,
-  formatRecord,
-} from "@scrollback/store-core/driver";
+import { type CommitRequest, createStores } from "@scrollback/store-core/driver";
+import { formatMetadataRecord, formatRecord } from "@scrollback/store-core/internal";
 import { expect, test } from "vitest";
 import { MAX_GROUP } from "../src/group.ts";
 import { MemoryRecordLog, RecordLogDriver } from "../src/index.ts";

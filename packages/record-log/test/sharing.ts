@@ -1,10 +1,5 @@
-import {
-  type CommitOutcome,
-  type CommitRequest,
-  type Driver,
-  formatRecord,
-  type ReadRequest,
-} from "@scrollback/store-core/driver";
+import type { CommitOutcome, CommitRequest, Driver, ReadRequest } from "@scrollback/store-core/driver";
+import { formatRecord } from "@scrollback/store-core/internal";
 import { MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
 import { holdBack, type LogRequest, THREAD, WatchedLog } from "./scenes.ts";
 

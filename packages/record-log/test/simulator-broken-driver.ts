@@ -1,4 +1,5 @@
-import type { Clock, Driver } from "@scrollback/store-core/driver";
+import type { Driver } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { type RecordLog, RecordLogDriver } from "../src/index.ts";
 
 /** A driver that discards its state before each commit, including the knowledge that it may have made the same commit before. */

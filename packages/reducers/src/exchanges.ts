@@ -1,5 +1,5 @@
 import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
-import { kindOf } from "@scrollback/store-core/driver";
+import { kindOf } from "@scrollback/store-core/internal";
 
 const { toolCalls, toolResults } = chatMessageTraits;
 
@@ -42,8 +42,13 @@ export function isQuestion(message: ChatMessage): boolean {
   return message.role === "user" && !isToolContent(message);
 }
 
+type Approval = Extract<
+  Exclude<ChatMessage["content"], string>[number],
+  { type: "tool-approval-request" | "tool-approval-response" }
+>;
+
 /** The approval requests and responses in a message. */
-export function approvalsIn({ content }: ChatMessage) {
+export function approvalsIn({ content }: ChatMessage): Approval[] {
   if (typeof content === "string") return [];
   return content.filter(
     (part) => part.type === "tool-approval-request" || part.type === "tool-approval-response",

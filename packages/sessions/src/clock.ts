@@ -1,6 +1,6 @@
 import { systemListClock } from "@scrollback/collections";
 import type { ListClock } from "@scrollback/collections/internal";
-import { type Clock, systemClock } from "@scrollback/store-core/driver";
+import { type Clock, systemClock } from "@scrollback/store-core/internal";
 
 /** The clocks and timers that a service uses. Tests and simulations supply their own. */
 export interface SessionClock extends Clock, ListClock {}

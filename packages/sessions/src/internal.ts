@@ -3,4 +3,4 @@
  *
  * @packageDocumentation
  */
-export { sessionContract, trialOf } from "./contract/index.ts";
+export { sessionContract, trialOf } from "./contract/session-contract.ts";

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
-import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";

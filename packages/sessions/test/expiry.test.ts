@@ -1,4 +1,5 @@
-import { createStores, MemoryDriver, systemClock } from "@scrollback/store-core/driver";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { systemClock } from "@scrollback/store-core/internal";
 import { expect, test } from "vitest";
 import { systemSessionClock } from "../src/clock.ts";
 import { SessionService } from "../src/index.ts";

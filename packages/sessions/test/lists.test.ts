@@ -1,5 +1,6 @@
 import { createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { createStores, MemoryDriver, MemoryIndex, systemClock } from "@scrollback/store-core/driver";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";

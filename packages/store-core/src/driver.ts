@@ -13,9 +13,7 @@ export {
   isOneOf,
   isString,
 } from "./arguments.ts";
-export { type Clock, systemClock } from "./clock.ts";
-export { formatMetadataRecord, formatRecord, kindOfRecord } from "./codec/record.ts";
-export type { RecordKind, RecordLocation, RecordWrite } from "./codec/record-location.ts";
+export { kindOfRecord } from "./codec/record.ts";
 export {
   type CommitOutcome,
   type CommitRequest,
@@ -27,46 +25,29 @@ export {
   type ErrorClassification,
   expiryAfter,
   formatRevision,
-  type ListedThread,
   type ListRequest,
   MAX_VALUE_BYTES,
   NO_THREAD,
-  parseRevision,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
   type ThreadListing,
-  type ThreadTimes,
   type ThreadView,
-  type UnreadableThread,
 } from "./driver/driver.ts";
 export {
-  aliveEntries,
   type EntriesRequest,
-  type EntryFields,
   type EntryIndex,
-  type EntryPage,
-  type EntryPlace,
+  EntryPage,
+  EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
-  keyDigest,
-  keyOf,
-  nameOfCursor,
-  orderOf,
-  placeDigest,
-  SORT_KEY_ENDS,
+  IndexListing,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "./driver/entry-index.ts";
-export { formatIdCursor, parseIdCursor } from "./driver/id-cursor.ts";
-export { withMissing } from "./driver/missing-messages.ts";
+export { IdCursor } from "./driver/id-cursor.ts";
 export {
-  type ErrorTable,
   errorTable,
-  isCertificateError,
   refusal,
 } from "./driver/network/errors.ts";
 export {
@@ -76,52 +57,15 @@ export {
   REPLY_TIMEOUT_MS,
   type UsedClient,
 } from "./driver/network/options.ts";
-export { disconnectInTime, PendingCalls } from "./driver/network/pending-calls.ts";
+export { PendingCalls } from "./driver/network/pending-calls.ts";
 export {
   type ConnectionPool,
-  type ConnectionVerdict,
   ignoreErrors,
   PooledCalls,
 } from "./driver/network/pooled-calls.ts";
-export { type ConnectionFailure, hostAndPort, unreachable } from "./driver/unreachable.ts";
-export { closedError, type StoreErrorOptions } from "./errors.ts";
-export { checkFactoryOptions, createStores, storeOptionChecks } from "./factory/factory.ts";
-export type { CopyThreadOptions, DeleteThreadOptions, TraitsOption } from "./factory/store-factory.ts";
-export type {
-  EntryContent,
-  EntryKey,
-  EntryList,
-  IndexList,
-  ListEntriesOptions,
-  ListIndexesOptions,
-} from "./factory/store-index.ts";
+export { hostAndPort } from "./driver/unreachable.ts";
+export { checkFactoryOptions, createStores } from "./factory/factory.ts";
+export type { TraitsOption } from "./factory/store-factory.ts";
 export { MemoryDriver } from "./memory/memory-driver.ts";
-export { MemoryIndex } from "./memory/memory-index.ts";
-export {
-  type CustomPart,
-  type FileContent,
-  type ImagePart,
-  kindOf,
-  type MessageKind,
-  type ReasoningFilePart,
-  type ToolApprovalRequestPart,
-  type ToolApprovalResponsePart,
-} from "./message/message.ts";
-export type { ThreadSnapshot } from "./store/state.ts";
-export {
-  type CommitPlan,
-  countOf,
-  EMPTY_BOUNDS,
-  firstOf,
-  isWithin,
-  lastOf,
-  NOT_SEARCHED,
-  pinnedOf,
-  planCommit,
-  type Range,
-  rangesOutside,
-  type SequenceBounds,
-  selectRange,
-  type Trimming,
-  type TrimSearch,
-} from "./trimming/trimming.ts";
+export { SequenceBounds } from "./trimming/bounds.ts";
+export { planCommit, type TrimSearch } from "./trimming/trimming.ts";

@@ -15,7 +15,6 @@ export {
   type MessageTraits,
   type Part,
   type PartTypes,
-  type ReasoningPart,
   type Role,
   type TextPart,
   type ToolCallPart,
@@ -34,3 +33,4 @@ export type {
   ThreadPage,
   WriteOptions,
 } from "./store/store.ts";
+export type { Trimming } from "./trimming/trimming.ts";

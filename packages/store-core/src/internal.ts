@@ -12,20 +12,24 @@ export {
   isPositiveInteger,
   isSignal,
   isStoreFactory,
+  isTtl,
   isText,
   isTimerMs,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
 export { CALLBACK_MS, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
-export { isRecordTime } from "./codec/record.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
+export { parseRevision } from "./driver/driver.ts";
 export { newIncarnation } from "./driver/incarnation.ts";
+export { closedError } from "./errors.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
+export { MemoryIndex } from "./memory/memory-index.ts";
 export { isBlankText } from "./message/blank-messages.ts";
 export {
   type Conversion,
   checkMessages,
   convertMessages,
-  type Lost,
   MessageLosses,
 } from "./message/conversion.ts";
 export { parseJson, plainJson } from "./message/conversion-json.ts";
@@ -33,7 +37,6 @@ export {
   fileContent,
   fileOfPart,
   fileSource,
-  type PartFile,
   parseDataUrl,
   urlOfFile,
 } from "./message/file-source.ts";
@@ -41,22 +44,27 @@ export {
   chatHistoryTraits,
   type HistoryTraits,
   keepsReasoning,
-  type PairedHistory,
   pairedHistory,
   type ReportTarget,
   reportOnce,
   reportUnpaired,
 } from "./message/history.ts";
-export { isCompactionPart, type ProviderOptions, SUMMARY_MARK } from "./message/message.ts";
+export {
+  isCompactionPart,
+  kindOf,
+  type MessageKind,
+  type ProviderOptions,
+  SUMMARY_MARK,
+} from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";
 export { storedCopy } from "./message/stored-copy.ts";
 export {
   isContentPart,
   outputOfPart,
-  type ToolOutput,
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
 export { abortedError, pause, type Retries, retry, throwIfAborted, untilAborted } from "./retry.ts";
 export { emitWarning, unrefTimer } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";
+export { NOT_SEARCHED } from "./trimming/trimming.ts";

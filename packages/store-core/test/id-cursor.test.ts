@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { formatIdCursor, parseIdCursor } from "../src/driver.ts";
+import { IdCursor } from "../src/driver.ts";
 
 test.each(["a", "a/\0💬", "after.", "é".repeat(512)])("a cursor leads back to its id: %j", (id) => {
-  expect(parseIdCursor("listThreads", { prefix: "", cursor: formatIdCursor(id) })).toBe(id);
-  expect(parseIdCursor("listThreads", { prefix: id, cursor: formatIdCursor(id) })).toBe(id);
+  expect(IdCursor.parse("listThreads", { prefix: "", cursor: IdCursor.format(id) })).toBe(id);
+  expect(IdCursor.parse("listThreads", { prefix: id, cursor: IdCursor.format(id) })).toBe(id);
 });
 
 test("without a cursor there is no id", () => {
-  expect(parseIdCursor("listIndexes", { prefix: "a", cursor: undefined })).toBeUndefined();
+  expect(IdCursor.parse("listIndexes", { prefix: "a", cursor: undefined })).toBeUndefined();
 });
 
 test.each([
@@ -19,9 +19,9 @@ test.each([
   "after.!",
   // Not UTF-8.
   `after.${Buffer.from([0xff]).toString("base64url")}`,
-  formatIdCursor("b/1"),
+  IdCursor.format("b/1"),
 ])("another text is refused: %j", (cursor) => {
-  expect(() => parseIdCursor("listThreads", { prefix: "a", cursor })).toThrow(
+  expect(() => IdCursor.parse("listThreads", { prefix: "a", cursor })).toThrow(
     expect.objectContaining({
       code: "INVALID_ARGUMENT",
       message: expect.stringContaining("listThreads: cursor"),

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createStores, type ListRequest, MemoryDriver, type UnreadableThread } from "../src/driver.ts";
-import { createMemoryStores, type ListThreadsOptions, type StoreError } from "../src/index.ts";
+import type { UnreadableThread } from "../src/driver/driver.ts";
+import { createStores, type ListRequest, MemoryDriver } from "../src/driver.ts";
+import type { ListThreadsOptions } from "../src/factory/list-threads.ts";
+import { createMemoryStores, type StoreError } from "../src/index.ts";
 
 /** A memory driver that records the requested lists. */
 class WatchedDriver extends MemoryDriver {

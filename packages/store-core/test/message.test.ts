@@ -1,7 +1,7 @@
 import type { ModelMessage } from "ai";
 import { expect, expectTypeOf, test } from "vitest";
-import { kindOf } from "../src/driver.ts";
 import { type ChatMessage, chatMessageTraits, createMemoryStores, type Part } from "../src/index.ts";
+import { kindOf } from "../src/message/message.ts";
 
 test("the AI SDK's messages are ChatMessages, and a list of them is stored unchanged", async () => {
   expectTypeOf<ModelMessage>().toExtend<ChatMessage>();

@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import { withMissing } from "../src/driver.ts";
+import { SequenceBounds } from "../src/driver.ts";
 
 const wanted = { first: 4, next: 8, pinned: null, compaction: null };
 const at = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, record: `r${sequence}` }));
 
 test("messages that are all there stay as they are", () => {
   const found = at(4, 5, 6, 7);
-  expect(withMissing(wanted, found)).toBe(found);
+  expect(SequenceBounds.withMissing(wanted, found)).toBe(found);
 });
 
 test("an empty record stands for each missing message, also for a pinned one", () => {
-  expect(withMissing(wanted, at(5, 7))).toEqual([
+  expect(SequenceBounds.withMissing(wanted, at(5, 7))).toEqual([
     { sequence: 4, record: "" },
     { sequence: 5, record: "r5" },
     { sequence: 6, record: "" },
     { sequence: 7, record: "r7" },
   ]);
   const pinned = { ...wanted, pinned: 1, compaction: 3 };
-  expect(withMissing(pinned, at(3, 4, 5, 6, 7)).map(({ record }) => record)).toEqual([
+  expect(SequenceBounds.withMissing(pinned, at(3, 4, 5, 6, 7)).map(({ record }) => record)).toEqual([
     "",
     "r3",
     "r4",
@@ -28,13 +28,15 @@ test("an empty record stands for each missing message, also for a pinned one", (
 });
 
 test("messages that the thread does not count are left out if others are missing", () => {
-  expect(withMissing(wanted, at(2, 5, 6)).map(({ sequence }) => sequence)).toEqual([4, 5, 6, 7]);
+  expect(SequenceBounds.withMissing(wanted, at(2, 5, 6)).map(({ sequence }) => sequence)).toEqual([
+    4, 5, 6, 7,
+  ]);
 });
 
 test("more than 10,000 missing messages are an error", () => {
   const long = { ...wanted, next: 10_004 };
-  expect(withMissing(long, [])).toHaveLength(10_000);
-  expect(() => withMissing({ ...long, next: 10_005 }, [])).toThrow(
+  expect(SequenceBounds.withMissing(long, [])).toHaveLength(10_000);
+  expect(() => SequenceBounds.withMissing({ ...long, next: 10_005 }, [])).toThrow(
     expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining("10001 of 10001") }),
   );
 });

@@ -1,7 +1,8 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { createStores, type Driver, formatRecord, MemoryDriver } from "../src/driver.ts";
+import { formatRecord } from "../src/codec/record.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
 import type { StoreCall, StoreRetry } from "../src/index.ts";
 
 const calls = {

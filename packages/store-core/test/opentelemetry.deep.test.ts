@@ -26,7 +26,8 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createStores, type Driver, formatRecord, MemoryDriver } from "../src/driver.ts";
+import { formatRecord } from "../src/codec/record.ts";
+import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
 import { createMemoryStores, type StoreCall } from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { Clock } from "../src/clock.ts";
 import {
-  type Clock,
   type CommitOutcome,
   createStores,
   type Driver,

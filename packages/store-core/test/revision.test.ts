@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { formatRevision, parseRevision } from "../src/driver.ts";
+import { parseRevision } from "../src/driver/driver.ts";
+import { formatRevision } from "../src/driver.ts";
 
 test.each([
   ["SJWmiGVEmVFHbZgP", 1, undefined, "SJWmiGVEmVFHbZgP.1"],

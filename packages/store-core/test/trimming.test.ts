@@ -1,22 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  countOf,
-  EMPTY_BOUNDS,
-  firstOf,
-  formatRecord,
-  isWithin,
-  lastOf,
-  type MessageKind,
-  NOT_SEARCHED,
-  planCommit,
-  rangesOutside,
-  type SequenceBounds,
-  selectRange,
-  type Trimming,
-  type TrimSearch,
-} from "../src/driver.ts";
-import { trim } from "../src/trimming/trimming.ts";
+import { formatRecord } from "../src/codec/record.ts";
+import { planCommit, SequenceBounds, type TrimSearch } from "../src/driver.ts";
+import type { MessageKind } from "../src/message/message.ts";
+import { NOT_SEARCHED, type Trimming, trim } from "../src/trimming/trimming.ts";
 
 const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
 const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });
@@ -94,7 +81,7 @@ test("trimming a trimmed thread changes nothing", () => {
 });
 
 test("trimming reads few kinds: none if the thread fits, otherwise at most those of its first kept turn", () => {
-  const bounds = { ...EMPTY_BOUNDS, next: 10_001 };
+  const bounds = { ...SequenceBounds.EMPTY, next: 10_001 };
   const asked: number[] = [];
   const ask = (kind: MessageKind) => (sequence: number) => {
     asked.push(sequence);
@@ -105,7 +92,7 @@ test("trimming reads few kinds: none if the thread fits, otherwise at most those
   trim(bounds, 100, "turns", ask("u"));
   expect(asked).toEqual([1, 9_901]);
   asked.length = 0;
-  trim({ ...EMPTY_BOUNDS, pinned: 1, first: 2, next: 10_001 }, 100, "turns", ask("u"));
+  trim({ ...SequenceBounds.EMPTY, pinned: 1, first: 2, next: 10_001 }, 100, "turns", ask("u"));
   expect(asked).toEqual([9_902]);
 });
 
@@ -118,7 +105,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
   });
   fc.assert(
     fc.property(fc.array(commit, { minLength: 1, maxLength: 40 }), (commits) => {
-      let plan = { bounds: EMPTY_BOUNDS, search: NOT_SEARCHED };
+      let plan = { bounds: SequenceBounds.EMPTY, search: NOT_SEARCHED };
       const stored = new Map<number, MessageKind>();
       for (const { append, drop, maxMessages, trimming } of commits) {
         const change = { drop, append: append.map(recordOf) };
@@ -136,7 +123,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
           for (let sequence = from; sequence < to; sequence++) left.delete(sequence);
         append.forEach((_, index) => {
           const sequence = planned.kept.next + index;
-          if (planned.removed.length === 0 || isWithin(planned.bounds, sequence)) left.add(sequence);
+          if (planned.removed.length === 0 || SequenceBounds.isWithin(planned.bounds, sequence)) left.add(sequence);
         });
         expect([...left].toSorted((a, b) => a - b)).toEqual(numbersOf(planned.bounds));
         append.forEach((kind, index) => {
@@ -148,7 +135,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
     { numRuns: 5_000 },
   );
 
-  const long = { ...EMPTY_BOUNDS, next: 10_001 };
+  const long = { ...SequenceBounds.EMPTY, next: 10_001 };
   for (const kind of ["o", "t", "c", "b"] as const) {
     let asked = 0;
     let plan: { bounds: SequenceBounds; search: TrimSearch } = { bounds: long, search: NOT_SEARCHED };
@@ -176,16 +163,24 @@ test("a commit drops from the end, then appends, then trims; numbers continue af
   });
   const none = { maxMessages: undefined, trimming: "turns" } as const;
   const kindAt = (): MessageKind => "u";
-  const ten = planCommit(EMPTY_BOUNDS, change(0, 10), none, kindAt).bounds;
-  expect(ten).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 11 });
-  expect(planCommit(ten, change(3, 0), none, kindAt).bounds).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 8 });
-  expect(planCommit(ten, change(3, 2), none, kindAt)).toMatchObject({
-    kept: { ...EMPTY_BOUNDS, next: 8 },
-    bounds: { ...EMPTY_BOUNDS, next: 10 },
+  const ten = planCommit(SequenceBounds.EMPTY, change(0, 10), none, kindAt).bounds;
+  expect(ten).toEqual({ ...SequenceBounds.EMPTY, first: 1, next: 11 });
+  expect(planCommit(ten, change(3, 0), none, kindAt).bounds).toEqual({
+    ...SequenceBounds.EMPTY,
+    first: 1,
+    next: 8,
   });
-  expect(planCommit(ten, change(99, 1), none, kindAt).bounds).toEqual({ ...EMPTY_BOUNDS, first: 1, next: 2 });
+  expect(planCommit(ten, change(3, 2), none, kindAt)).toMatchObject({
+    kept: { ...SequenceBounds.EMPTY, next: 8 },
+    bounds: { ...SequenceBounds.EMPTY, next: 10 },
+  });
+  expect(planCommit(ten, change(99, 1), none, kindAt).bounds).toEqual({
+    ...SequenceBounds.EMPTY,
+    first: 1,
+    next: 2,
+  });
   expect(planCommit(ten, change("all", 1), none, kindAt).bounds).toEqual({
-    ...EMPTY_BOUNDS,
+    ...SequenceBounds.EMPTY,
     first: 11,
     next: 12,
   });
@@ -194,11 +189,11 @@ test("a commit drops from the end, then appends, then trims; numbers continue af
 test("the ranges outside of bounds and those within cover all numbers", () => {
   fc.assert(
     fc.property(anyBounds, anyBounds, ({ bounds }, { bounds: other }) => {
-      const outside = rangesOutside(bounds, other).flatMap(({ from, to }) =>
+      const outside = SequenceBounds.rangesOutside(bounds, other).flatMap(({ from, to }) =>
         Array.from({ length: to - from }, (_, index) => from + index),
       );
       expect([...outside].sort((a, b) => a - b)).toEqual(
-        numbersOf(bounds).filter((number) => !isWithin(other, number)),
+        numbersOf(bounds).filter((number) => !SequenceBounds.isWithin(other, number)),
       );
     }),
     { numRuns: 2_000 },
@@ -219,7 +214,7 @@ test("a selection is the newest messages before, or the first after", () => {
           (n) => n < (before ?? Number.POSITIVE_INFINITY) && n > (after ?? 0),
         );
         const expected = after !== undefined ? all.slice(0, limit) : limit === 0 ? [] : all.slice(-limit);
-        expect(numbersOf(selectRange(bounds, { limit, before, after }))).toEqual(expected);
+        expect(numbersOf(SequenceBounds.selectRange(bounds, { limit, before, after }))).toEqual(expected);
       },
     ),
     { numRuns: 5_000 },
@@ -230,9 +225,9 @@ test("count, first and last are those of the numbers", () => {
   fc.assert(
     fc.property(anyBounds, ({ bounds }) => {
       const numbers = numbersOf(bounds);
-      expect(countOf(bounds)).toBe(numbers.length);
-      expect(firstOf(bounds)).toBe(numbers[0]);
-      expect(lastOf(bounds)).toBe(numbers.at(-1));
+      expect(SequenceBounds.countOf(bounds)).toBe(numbers.length);
+      expect(SequenceBounds.firstOf(bounds)).toBe(numbers[0]);
+      expect(SequenceBounds.lastOf(bounds)).toBe(numbers.at(-1));
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { unreachable } from "../src/driver.ts";
+import { unreachable } from "../src/driver/unreachable.ts";
 
 const failure = (message: string, more: object = {}): Error => Object.assign(new Error(message), more);
 const refused = failure("connect ECONNREFUSED 10.0.0.1:6379", {

@@ -8,22 +8,17 @@ import {
   ScanCommand,
 } from "@aws-sdk/client-dynamodb";
 import {
-  aliveEntries,
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
-  type EntryPlace,
+  EntryPage,
+  EntryPlace,
   type EntryPut,
   type IndexesRequest,
   type IndexListing,
   invalid,
   isId,
-  keyDigest,
-  orderOf,
-  placeDigest,
-  SORT_KEY_ENDS,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import { refusalOf } from "./errors.ts";
 import { type Item, toSeconds } from "./item.ts";
@@ -100,7 +95,7 @@ export class DynamoEntries implements EntryIndex {
     const { client, tableName } = this.#source;
     const command = new DeleteItemCommand({
       TableName: tableName,
-      Key: keyOfEntry(place.index, placeDigest(place)),
+      Key: keyOfEntry(place.index, EntryPlace.digest(place)),
       ReturnValues: "ALL_OLD",
     });
     const { Attributes } = await this.#source.send((how) => client.send(command, how));
@@ -116,7 +111,10 @@ export class DynamoEntries implements EntryIndex {
       const query = new QueryCommand({
         TableName: tableName,
         KeyConditionExpression: "i = :i AND begins_with(p, :p)",
-        ExpressionAttributeValues: { ":i": { S: place.index }, ":p": { S: `${keyDigest(place)}.` } },
+        ExpressionAttributeValues: {
+          ":i": { S: place.index },
+          ":p": { S: `${EntryPlace.keyDigest(place)}.` },
+        },
         ConsistentRead: true,
         ExclusiveStartKey: start,
       });
@@ -124,7 +122,7 @@ export class DynamoEntries implements EntryIndex {
       items.push(...Items);
       start = LastEvaluatedKey;
     } while (start);
-    return aliveEntries(items.map(toEntry));
+    return EntryPage.alive(items.map(toEntry));
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
@@ -135,7 +133,7 @@ export class DynamoEntries implements EntryIndex {
       KeyConditionExpression: `i = :i AND o ${direction === "up" ? ">" : "<"} :o`,
       ExpressionAttributeValues: {
         ":i": { S: index },
-        ":o": { B: sortBytes(after ?? SORT_KEY_ENDS[direction]) },
+        ":o": { B: sortBytes(after ?? SortKey.ENDS[direction]) },
       },
       ScanIndexForward: direction === "up",
       ConsistentRead: true,
@@ -145,7 +143,7 @@ export class DynamoEntries implements EntryIndex {
     const entries = Items.slice(0, limit).map(toEntry);
     const last = entries.at(-1);
     const isMore = Items.length > limit || LastEvaluatedKey !== undefined;
-    return { entries: aliveEntries(entries), ...(isMore && last && { next: sortKey(last) }) };
+    return { entries: EntryPage.alive(entries), ...(isMore && last && { next: SortKey.of(last) }) };
   }
 
   /**
@@ -203,8 +201,8 @@ function nowValue(): AttributeValue {
 function toItem(put: EntryPut): Item {
   const { index, key, id, version, value, expiresAt } = put;
   return {
-    ...keyOfEntry(index, placeDigest(put)),
-    ...{ o: { B: sortBytes(sortKey(put)) }, k: { S: key }, d: { S: id } },
+    ...keyOfEntry(index, EntryPlace.digest(put)),
+    ...{ o: { B: sortBytes(SortKey.of(put)) }, k: { S: key }, d: { S: id } },
     ...{ v: { N: String(version) }, c: { S: value } },
     ...(expiresAt !== undefined && { e: { N: String(expiresAt) }, x: toSeconds(expiresAt) }),
   };
@@ -213,11 +211,11 @@ function toItem(put: EntryPut): Item {
 function toEntry({ o, k, d, v, c, e }: Item): StoredEntry {
   return {
     ...{ key: k?.S ?? "", id: d?.S ?? "", version: Number(v?.N), value: c?.S ?? "" },
-    order: orderOf(Buffer.from(o?.B ?? []).toString("latin1")),
+    order: SortKey.orderOf(Buffer.from(o?.B ?? []).toString("latin1")),
     ...(e?.N !== undefined && { expiresAt: Number(e.N) }),
   };
 }
 
 function aliveEntry(item: Item | undefined): StoredEntry | undefined {
-  return item && aliveEntries([toEntry(item)])[0];
+  return item && EntryPage.alive([toEntry(item)])[0];
 }

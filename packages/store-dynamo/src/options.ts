@@ -8,7 +8,6 @@ import {
   invalid,
   isUrl,
   REPLY_TIMEOUT_MS,
-  storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 
@@ -70,11 +69,10 @@ function isEndpoint(text: string): boolean {
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === "";
 }
 
-const optionChecks: Readonly<Record<keyof DynamoStoreOptions, Check>> = {
+const optionChecks: Readonly<Record<Exclude<keyof DynamoStoreOptions, keyof StoreOptions>, Check>> = {
   url: isDynamoUrl,
   client: hasMethods("send", "destroy"),
   tableName: isTableName,
-  ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

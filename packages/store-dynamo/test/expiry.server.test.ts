@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/record-log";
-import { type Clock, createStores } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { afterAll, describe, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";

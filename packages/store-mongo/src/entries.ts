@@ -1,19 +1,13 @@
 import {
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
-  type EntryPlace,
+  EntryPage,
+  EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
-  keyDigest,
-  nameOfCursor,
-  placeDigest,
-  SORT_KEY_ENDS,
+  IndexListing,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import type { Collection } from "mongodb";
 import { namesIn, toDate } from "./document.ts";
@@ -83,20 +77,20 @@ export class MongoEntries implements EntryIndex {
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    const filter = { _id: placeDigest(place), ...alive() };
+    const filter = { _id: EntryPlace.digest(place), ...alive() };
     const { deletedCount } = await this.#send((entries) => entries.deleteOne(filter));
     return deletedCount > 0;
   }
 
   async entriesOf(place: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    const digest = keyDigest(place);
+    const digest = EntryPlace.keyDigest(place);
     const filter = { _id: { $gte: `${digest}.`, $lt: `${digest}/` }, ...alive() };
     const found = await this.#send((entries) => entries.find(filter).toArray());
     return found.map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
-    const from = after ?? SORT_KEY_ENDS[direction];
+    const from = after ?? SortKey.ENDS[direction];
     const filter = { index, sort: direction === "up" ? { $gt: from } : { $lt: from }, ...alive() };
     // One batch.
     const options = { limit: limit + 1, batchSize: limit + 1 };
@@ -104,19 +98,19 @@ export class MongoEntries implements EntryIndex {
     const found = await this.#send((entries) =>
       entries.find(filter, options).sort({ index: order, sort: order }).toArray(),
     );
-    return entryPageOf(found.map(entryOf), limit);
+    return EntryPage.of(found.map(entryOf), limit);
   }
 
   /** A page has the names of `limit + 1` entries; the next one begins after the last name. */
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
     const size = limit + 1;
-    const filter = { index: namesIn({ prefix, after: nameOfCursor(request) }), ...alive() };
+    const filter = { index: namesIn({ prefix, after: IndexListing.nameOfCursor(request) }), ...alive() };
     const options = { limit: size, batchSize: size, projection: { _id: 0, index: 1 } } as const;
     const found = await this.#send((entries) =>
       entries.find(filter, options).sort({ index: 1, sort: 1 }).toArray(),
     );
-    return indexListingOf(
+    return IndexListing.of(
       [...new Set(found.map(({ index }) => String(index)))],
       limit,
       found.length === size,
@@ -136,7 +130,7 @@ function alive() {
 function documentOf(put: EntryPut): EntryDocument {
   const { index, key, id, version, order, value, expiresAt } = put;
   return {
-    ...{ _id: placeDigest(put), index, key, id, sort: sortKey(put), version, order, value },
+    ...{ _id: EntryPlace.digest(put), index, key, id, sort: SortKey.of(put), version, order, value },
     ...(expiresAt !== undefined && { expiresAt: toDate(expiresAt) }),
   };
 }

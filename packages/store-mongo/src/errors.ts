@@ -1,9 +1,4 @@
-import {
-  type ConnectionFailure,
-  type ErrorClassification,
-  errorTable,
-  isCertificateError,
-} from "@scrollback/store-core/driver";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const table = errorTable("mongodb");
 const { network, permanent, retryable, unsupported } = table;
@@ -120,7 +115,8 @@ export function classifyError(
   servers?: string,
 ): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (isCertificateError(error)) return network(error, servers);
+  const refused = table.certificate(error);
+  if (refused) return refused;
   const { name } = error;
   const lost = () => table.unreachable(connectionFailures(error, servers));
   // An error of a socket, which the driver passes on if a write fails on a closing connection, or of a DNS look-up.
@@ -138,7 +134,10 @@ export function classifyError(
 }
 
 /** The reason of each server, if no server was found. */
-function connectionFailures(error: Error, servers: string | undefined): ConnectionFailure[] {
+function connectionFailures(
+  error: Error,
+  servers: string | undefined,
+): Parameters<typeof table.unreachable>[0] {
   const looked: unknown = Reflect.get(Object(propertyOf(error, "reason")), "servers");
   const failures = looked instanceof Map ? [...looked] : [];
   if (failures.length === 0) return [{ server: servers, error }];

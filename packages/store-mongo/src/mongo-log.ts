@@ -8,12 +8,7 @@ import {
   type StreamsRequest,
   streamPageOf,
 } from "@scrollback/record-log";
-import {
-  type DriverTarget,
-  disconnectInTime,
-  type ErrorClassification,
-  PendingCalls,
-} from "@scrollback/store-core/driver";
+import { type DriverTarget, type ErrorClassification, PendingCalls } from "@scrollback/store-core/driver";
 import type { AnyBulkWriteOperation, Collection, CollectionOptions, UpdateFilter } from "mongodb";
 import { keysFrom, namesIn, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
 import { createEntryIndexes, type EntryDocument, MongoEntries } from "./entries.ts";
@@ -146,7 +141,7 @@ export class MongoRecordLog implements RecordLog {
 
   async #connect(): Promise<void> {
     const { client, owned } = this.#collection;
-    if (owned) await disconnectInTime(() => client.close());
+    if (owned) await PendingCalls.disconnectInTime(() => client.close());
     const { signal } = this.#calls;
     signal.throwIfAborted();
     await client.connect();

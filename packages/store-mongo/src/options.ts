@@ -7,7 +7,6 @@ import {
   hasMethods,
   invalid,
   REPLY_TIMEOUT_MS,
-  storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { MongoClient } from "mongodb";
@@ -64,12 +63,11 @@ const isCollectionName: Check = (value) =>
     ? undefined
     : 'must be the name of a collection: 1 to 120 bytes without "$", not beginning with "system." or a dot';
 
-const optionChecks: Readonly<Record<keyof MongoStoreOptions, Check>> = {
+const optionChecks: Readonly<Record<Exclude<keyof MongoStoreOptions, keyof StoreOptions>, Check>> = {
   url: isMongoUrl,
   client: hasMethods("db", "connect", "close"),
   database: isDatabase,
   collectionName: isCollectionName,
-  ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/record-log";
-import { type Clock, createStores } from "@scrollback/store-core/driver";
+import { createStores } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { MongoClient } from "mongodb";
 import { expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";

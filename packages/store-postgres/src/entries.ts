@@ -1,20 +1,13 @@
 import {
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
-  type EntryPlace,
+  EntryPage,
+  EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
-  keyDigest,
-  nameOfCursor,
-  orderOf,
-  placeDigest,
-  SORT_KEY_ENDS,
+  IndexListing,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import type { Functions } from "./functions.ts";
 import { fromText, toBigint, toText } from "./text.ts";
@@ -37,23 +30,23 @@ export class PostgresEntries implements EntryIndex {
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    return (await this.#functions.value("remove_entry_v1", [placeDigest(place)])) === true;
+    return (await this.#functions.value("remove_entry_v1", [EntryPlace.digest(place)])) === true;
   }
 
   async entriesOf(place: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    return (await this.#functions.rows("entries_of_v1", [keyDigest(place)])).map(entryOf);
+    return (await this.#functions.rows("entries_of_v1", [EntryPlace.keyDigest(place)])).map(entryOf);
   }
 
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
-    const values = [toText(index), direction === "down", after ?? SORT_KEY_ENDS[direction], limit + 1];
-    return entryPageOf((await this.#functions.rows("list_entries_v1", values)).map(entryOf), limit);
+    const values = [toText(index), direction === "down", after ?? SortKey.ENDS[direction], limit + 1];
+    return EntryPage.of((await this.#functions.rows("list_entries_v1", values)).map(entryOf), limit);
   }
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
-    const values = [toText(prefix), toText(nameOfCursor(request) ?? ""), limit + 1];
+    const values = [toText(prefix), toText(IndexListing.nameOfCursor(request) ?? ""), limit + 1];
     const rows = await this.#functions.rows("list_indexes_v1", values);
-    return indexListingOf(
+    return IndexListing.of(
       rows.map(([name]) => fromText(String(name))),
       limit,
     );
@@ -63,10 +56,10 @@ export class PostgresEntries implements EntryIndex {
 /** The arguments of a write. */
 function putArguments(put: EntryPut): unknown[] {
   const { index, key, id, version, value, expiresAt } = put;
-  const names = [placeDigest(put), toText(index), toText(key), toText(id)];
+  const names = [EntryPlace.digest(put), toText(index), toText(key), toText(id)];
   return [
     ...names,
-    sortKey(put),
+    SortKey.of(put),
     version,
     toText(value),
     expiresAt === undefined ? null : toBigint(expiresAt),
@@ -77,7 +70,7 @@ function putArguments(put: EntryPut): unknown[] {
 function entryOf([key, id, version, sort, value, expiresAt]: readonly unknown[]): StoredEntry {
   return {
     ...{ key: fromText(String(key)), id: fromText(String(id)) },
-    ...{ version: Number(version), order: orderOf(String(sort)), value: fromText(String(value)) },
+    ...{ version: Number(version), order: SortKey.orderOf(String(sort)), value: fromText(String(value)) },
     ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
   };
 }

@@ -1,4 +1,4 @@
-import { type ConnectionVerdict, type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("postgres");
 
@@ -122,7 +122,7 @@ export function classifyError(
 }
 
 /** See `ConnectionPool.verdictOn`. */
-export function verdictOn(error: unknown): ConnectionVerdict {
+export function verdictOn(error: unknown): "reply" | "lost" | "other" {
   if (!(error instanceof Error)) return "other";
   const state = sqlStateOf(error);
   // Another connection is in no transaction. Closing this one rolls the request back.

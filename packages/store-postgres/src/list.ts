@@ -1,14 +1,9 @@
-import {
-  formatIdCursor,
-  type ListRequest,
-  parseIdCursor,
-  type ThreadListing,
-} from "@scrollback/store-core/driver";
+import { IdCursor, type ListRequest, type ThreadListing } from "@scrollback/store-core/driver";
 import { fromText, toText } from "./text.ts";
 
 /** The arguments of `list_threads_v1`. @throws StoreError `INVALID_ARGUMENT` for a cursor that is not the driver's. */
 export function listArguments(request: ListRequest): unknown[] {
-  const after = parseIdCursor("listThreads", request);
+  const after = IdCursor.parse("listThreads", request);
   return [toText(request.prefix), toText(after ?? ""), request.limit];
 }
 
@@ -23,5 +18,5 @@ export function listingOf(rows: readonly (readonly unknown[])[]): ThreadListing 
   }));
   const last = threads.at(-1);
   const isMore = rows.at(-1)?.[6] === true;
-  return { threads, ...(isMore && last && { cursor: formatIdCursor(last.threadId) }) };
+  return { threads, ...(isMore && last && { cursor: IdCursor.format(last.threadId) }) };
 }

@@ -1,4 +1,4 @@
-import { disconnectInTime } from "@scrollback/store-core/driver";
+import { PendingCalls } from "@scrollback/store-core/driver";
 import { Client, type Pool } from "pg";
 import { isPglite, type PgliteClient, type PostgresSchema } from "./options.ts";
 import type { Rows } from "./sessions.ts";
@@ -62,7 +62,7 @@ class PgListener implements Listener {
   }
 
   async close(): Promise<void> {
-    await disconnectInTime(() => this.#client.end());
+    await PendingCalls.disconnectInTime(() => this.#client.end());
     // A server that hangs has not closed it.
     this.#client.connection.stream.destroy();
   }
@@ -97,6 +97,6 @@ class PgliteListener implements Listener {
 
   async close(): Promise<void> {
     // A transaction on the PGlite may hold up both.
-    await disconnectInTime(async () => (await this.#stop)?.());
+    await PendingCalls.disconnectInTime(async () => (await this.#stop)?.());
   }
 }

@@ -7,7 +7,6 @@ import {
   hasMethods,
   invalid,
   isUrl,
-  storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { Client, Pool, type PoolClient } from "pg";
@@ -113,7 +112,7 @@ const isPostgresUrl = isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, s
   return `must name a host; it must read ${URL_FORM}`;
 });
 
-const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
+const optionChecks: Readonly<Record<Exclude<keyof PostgresStoreOptions, keyof StoreOptions>, Check>> = {
   url: isPostgresUrl,
   client: isClient,
   schema: isName,
@@ -121,7 +120,6 @@ const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
     const problem = typeof value === "boolean" ? undefined : isPostgresUrl(value);
     return problem && `must be true, false, or a URL that ${problem.replace(/^must /, "")}`;
   },
-  ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

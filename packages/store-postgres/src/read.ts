@@ -1,15 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import {
-  countOf,
-  firstOf,
-  lastOf,
-  NO_THREAD,
-  type ReadRequest,
-  type SequenceBounds,
-  selectRange,
-  type ThreadView,
-  withMissing,
-} from "@scrollback/store-core/driver";
+import { NO_THREAD, type ReadRequest, SequenceBounds, type ThreadView } from "@scrollback/store-core/driver";
 import { fromText, toBigint, toText } from "./text.ts";
 
 /** More messages than any thread has. */
@@ -43,11 +33,11 @@ export function viewOf(request: ReadRequest, rows: readonly (readonly unknown[])
   const { revision, newestCompaction, createdAt, updatedAt, expiresAt, ...bounds } = headOf(head);
   return {
     revision,
-    count: countOf(bounds),
-    first: firstOf(bounds),
-    last: lastOf(bounds),
+    count: SequenceBounds.countOf(bounds),
+    first: SequenceBounds.firstOf(bounds),
+    last: SequenceBounds.lastOf(bounds),
     newestCompaction,
-    entries: withMissing(selectRange(bounds, request), entries),
+    entries: SequenceBounds.withMissing(SequenceBounds.selectRange(bounds, request), entries),
     ...{ createdAt, updatedAt },
     ...(expiresAt !== 0 && { expiresAt }),
     ...(metadata !== undefined && { metadata }),

@@ -1,18 +1,14 @@
 import { StoreError } from "@scrollback/store-core";
 import {
-  aliveEntries,
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
+  EntryPage,
   type EntryPlace,
   type EntryPut,
   type IndexesRequest,
   type IndexListing,
-  keyOf,
-  orderOf,
-  SORT_KEY_ENDS,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import { entriesPattern, indexKeys, indexOf } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
@@ -62,20 +58,20 @@ export class RedisEntries implements EntryIndex {
     const { key } = request;
     const [, list = "[]"] = await this.#run("of", request, [key]);
     const entries = (JSON.parse(list) as Stored[]).map((stored) => entryOf(key, stored));
-    return aliveEntries(entries);
+    return EntryPage.alive(entries);
   }
 
   async listEntries(request: EntriesRequest): Promise<EntryPage> {
     const { direction, limit, after } = request;
-    const values = [direction, `${limit}`, after ?? SORT_KEY_ENDS[direction]];
+    const values = [direction, `${limit}`, after ?? SortKey.ENDS[direction]];
     const [, next = "", more, ...found] = await this.#run("list", request, values);
     const entries: StoredEntry[] = [];
     for (let at = 0; at < found.length; at += 2) {
       const [sort = "", list = "[]"] = found.slice(at, at + 2);
       const stored = (JSON.parse(list) as Stored[]).find((one) => one[3] === sort);
-      if (stored) entries.push(entryOf(keyOf(sort), stored));
+      if (stored) entries.push(entryOf(SortKey.keyOf(sort), stored));
     }
-    return { entries: aliveEntries(entries), ...(more === "more" && { next }) };
+    return { entries: EntryPage.alive(entries), ...(more === "more" && { next }) };
   }
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
@@ -118,12 +114,12 @@ export class RedisEntries implements EntryIndex {
 
 function argumentsOf(put: EntryPut): string[] {
   const { key, id, version, value, expiresAt } = put;
-  return [key, id, `${version}`, `${expiresAt ?? ""}`, sortKey(put), value];
+  return [key, id, `${version}`, `${expiresAt ?? ""}`, SortKey.of(put), value];
 }
 
 function entryOf(key: string, [id, version, expiry, sort, value]: Stored): StoredEntry {
   return {
-    ...{ key, id, version: Number(version), order: orderOf(sort), value },
+    ...{ key, id, version: Number(version), order: SortKey.orderOf(sort), value },
     ...(expiry !== "" && { expiresAt: Number(expiry) }),
   };
 }

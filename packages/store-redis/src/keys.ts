@@ -1,5 +1,5 @@
 import { type Revision, StoreError } from "@scrollback/store-core";
-import { formatRevision, type SequenceBounds, type ThreadTimes } from "@scrollback/store-core/driver";
+import { formatRevision, type SequenceBounds, type ThreadView } from "@scrollback/store-core/driver";
 
 /** The keys of a thread. */
 export interface ThreadKeys {
@@ -72,7 +72,7 @@ export interface Footer {
   readonly revision: Revision;
   readonly bounds: SequenceBounds;
   readonly newestCompaction: number;
-  readonly times: ThreadTimes;
+  readonly times: Pick<ThreadView, "createdAt" | "updatedAt" | "expiresAt">;
 }
 
 const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+) \d+$/;

@@ -1,11 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import type {
-  ListedThread,
-  ListRequest,
-  ThreadListing,
-  ThreadView,
-  UnreadableThread,
-} from "@scrollback/store-core/driver";
+import type { ListRequest, ThreadListing, ThreadView } from "@scrollback/store-core/driver";
 import { messagesPattern, threadIdOf } from "./keys.ts";
 import { type KeySource, scanPage } from "./scan.ts";
 
@@ -20,8 +14,8 @@ export interface ListSource extends KeySource {
 
 /** Lists one page: scans the keys of threads, and reads each thread that it finds. */
 export async function listThreads(request: ListRequest, source: ListSource): Promise<ThreadListing> {
-  const threads: ListedThread[] = [];
-  const corrupt: UnreadableThread[] = [];
+  const threads: ThreadListing["threads"][number][] = [];
+  const corrupt: NonNullable<ThreadListing["corrupt"]>[number][] = [];
   let metadataLength = 0;
   const take = async (key: string) => {
     const threadId = threadIdOf(source.keyPrefix, key);

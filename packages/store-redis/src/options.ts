@@ -7,7 +7,6 @@ import {
   isId,
   isUrl,
   REPLY_TIMEOUT_MS,
-  storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { type Cluster, Redis } from "ioredis";
@@ -42,7 +41,6 @@ const redisOptionChecks = Object.freeze({
   url: isRedisUrl,
   client: hasMethods("call", "lrange", "pipeline", "disconnect"),
   keyPrefix: isId,
-  ...storeOptionChecks,
 });
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

@@ -2,22 +2,18 @@ import { StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
   type CommitRequest,
-  countOf,
   type DeleteOutcome,
   type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClassification,
-  firstOf,
   type ListRequest,
-  lastOf,
   MAX_VALUE_BYTES,
   NO_THREAD,
-  pinnedOf,
   REMEMBERED_MS,
   type ReadRequest,
-  selectRange,
+  SequenceBounds,
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
@@ -279,9 +275,10 @@ function splitFooter(list: string[]): Found {
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
   const { revision, bounds, newestCompaction, times } = parseFooter(request.threadId, text);
-  const wanted = selectRange(bounds, request);
-  if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
-  const pinned = pinnedOf(wanted);
+  const wanted = SequenceBounds.selectRange(bounds, request);
+  if (records.length !== SequenceBounds.countOf(wanted) || (meta && meta.revision !== revision))
+    return undefined;
+  const pinned = SequenceBounds.pinnedOf(wanted);
   const entries = records.map((record, index) => ({
     sequence: pinned[index] ?? wanted.first + index - pinned.length,
     record,
@@ -289,9 +286,9 @@ function toView(request: ReadRequest, { records, footer: text, meta }: Found): T
   const metadata = request.metadata ? meta?.metadata : undefined;
   return {
     revision,
-    count: countOf(bounds),
-    first: firstOf(bounds),
-    last: lastOf(bounds),
+    count: SequenceBounds.countOf(bounds),
+    first: SequenceBounds.firstOf(bounds),
+    last: SequenceBounds.lastOf(bounds),
     newestCompaction,
     entries,
     ...times,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import type { Address, RedisCluster, RedisSentinel } from "@scrollback/conformance/servers/internal";
-import { pinnedOf } from "@scrollback/store-core/driver";
+import { SequenceBounds } from "@scrollback/store-core/driver";
 import { Cluster, Redis } from "ioredis";
 import { indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
@@ -140,7 +140,7 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
       const { bounds } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "");
-      const pinned = pinnedOf(bounds);
+      const pinned = SequenceBounds.pinnedOf(bounds);
       const index = pinned.includes(sequence)
         ? pinned.indexOf(sequence)
         : sequence - bounds.first + pinned.length;

@@ -1,15 +1,13 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  EMPTY_BOUNDS,
   formatRevision,
-  isWithin,
   kindOfRecord,
-  NOT_SEARCHED,
   planCommit,
   REMEMBERED_OPERATIONS,
-  type SequenceBounds,
+  SequenceBounds,
 } from "@scrollback/store-core/driver";
+import { NOT_SEARCHED } from "@scrollback/store-core/internal";
 import { assertNewestMessage } from "./head-check.ts";
 import { detachThread, removeRows, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
@@ -56,7 +54,7 @@ function apply(
   now: number,
 ): string {
   const { append, metadata, operationId, digest, updatedAt } = request;
-  const before: SequenceBounds = thread ?? EMPTY_BOUNDS;
+  const before: SequenceBounds = thread ?? SequenceBounds.EMPTY;
   const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
   const expiresAt =
@@ -78,7 +76,7 @@ function apply(
   else for (const { from, to } of removed) statements.deleteMessages(key, from, to);
   for (const [index, record] of append.entries()) {
     const sequence = kept.next + index;
-    if (removed.length === 0 || isWithin(bounds, sequence))
+    if (removed.length === 0 || SequenceBounds.isWithin(bounds, sequence))
       statements.insertMessage(key, sequence, toStored(record));
   }
 

@@ -1,17 +1,13 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type EntriesRequest,
-  type EntryPage,
+  EntryPage,
   type EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
-  nameOfCursor,
-  SORT_KEY_ENDS,
+  IndexListing,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "@scrollback/store-core/driver";
 import { prepare, prepareAllValues, prepareCommand } from "./statements.ts";
 import { fromStored, rowsByPrefix, toStored } from "./text.ts";
@@ -87,19 +83,19 @@ export class Entries {
 
   list({ index, direction, limit, after }: EntriesRequest): EntryPage {
     const select = direction === "up" ? this.#listUp : this.#listDown;
-    const from = after ?? SORT_KEY_ENDS[direction];
+    const from = after ?? SortKey.ENDS[direction];
     const rows = select(toStored(index), from, Date.now(), limit + 1);
-    return entryPageOf(rows.map(entryOf), limit);
+    return EntryPage.of(rows.map(entryOf), limit);
   }
 
   names(request: IndexesRequest): IndexListing {
     const { prefix, limit } = request;
     const rows = rowsByPrefix<Readonly<Record<string, SQLOutputValue>>>(
-      { prefix, after: nameOfCursor(request), limit: limit + 1 },
+      { prefix, after: IndexListing.nameOfCursor(request), limit: limit + 1 },
       ({ name }) => name,
       (from, except, most) => this.#names.all(from, except, Date.now(), most),
     );
-    return indexListingOf(
+    return IndexListing.of(
       rows.map(({ name }) => fromStored(name)),
       limit,
     );
@@ -115,7 +111,7 @@ export class Entries {
     const [name, storedKey, storedId] = [toStored(index), toStored(key), toStored(id)];
     this.#deleteExpired(name, Date.now());
     this.#delete(name, storedKey, storedId);
-    this.#insert(name, sortKey(put), storedKey, storedId, version, order, toStored(value), expiresAt);
+    this.#insert(name, SortKey.of(put), storedKey, storedId, version, order, toStored(value), expiresAt);
   }
 }
 

@@ -1,4 +1,4 @@
-import { lastOf, type SequenceBounds } from "@scrollback/store-core/driver";
+import { SequenceBounds } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 
 /** What a thread's newest commit says of its messages, and what the messages say. */
@@ -32,7 +32,7 @@ export function contradictionIn(head: Head): string | undefined {
  * @throws StoreError `CORRUPT` if the newest message is missing.
  */
 export function assertNewestMessage(head: Head): void {
-  if ((head.newest ?? 0) < lastOf(head)) {
+  if ((head.newest ?? 0) < SequenceBounds.lastOf(head)) {
     throw damagedThread("its newest messages are missing, or those of its newest commits");
   }
 }

@@ -1,11 +1,8 @@
 import {
-  countOf,
-  formatIdCursor,
-  type ListedThread,
+  IdCursor,
   type ListRequest,
-  parseIdCursor,
+  SequenceBounds,
   type ThreadListing,
-  type UnreadableThread,
 } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 import { contradictionIn } from "./head-check.ts";
@@ -23,10 +20,10 @@ type ListedRow = Readonly<Record<keyof ThreadSummary, bigint | null>> & {
 /** Lists threads in the order of their ids. Must run in a read transaction. */
 export function listThreads(statements: Statements, request: ListRequest): ThreadListing {
   const { prefix, limit } = request;
-  const after = parseIdCursor("listThreads", request);
+  const after = IdCursor.parse("listThreads", request);
   const now = Date.now();
-  const threads: ListedThread[] = [];
-  const corrupt: UnreadableThread[] = [];
+  const threads: ThreadListing["threads"][number][] = [];
+  const corrupt: NonNullable<ThreadListing["corrupt"]>[number][] = [];
   let metadataLength = 0;
   let last: ListedRow | undefined;
   const { rows, ...page } = selectRows(statements, prefix, after, limit);
@@ -52,13 +49,13 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
       metadataLength += metadata?.length ?? 0;
       threads.push({
         threadId,
-        count: countOf(thread),
+        count: SequenceBounds.countOf(thread),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
       });
     }
   }
-  return { threads, corrupt, ...(!isEnd && { cursor: formatIdCursor(fromStored(last?.id)) }) };
+  return { threads, corrupt, ...(!isEnd && { cursor: IdCursor.format(fromStored(last?.id)) }) };
 }
 
 /**

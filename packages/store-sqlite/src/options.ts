@@ -1,12 +1,6 @@
 import { resolve } from "node:path";
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
-import {
-  type Check,
-  checkFactoryOptions,
-  invalid,
-  isOneOf,
-  storeOptionChecks,
-} from "@scrollback/store-core/driver";
+import { type Check, checkFactoryOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
 import { DatabaseSync } from "./sqlite.ts";
 
 /** Options of `createSqliteStores`: either `url` or `client`, and the options of every backend. */
@@ -66,12 +60,11 @@ const isTablePrefix: Check = (value) =>
     ? undefined
     : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_"';
 
-const optionChecks: Readonly<Record<keyof SqliteOptions, Check>> = {
+const optionChecks: Readonly<Record<Exclude<keyof SqliteOptions, keyof StoreOptions>, Check>> = {
   url: isUrl,
   client: isClient,
   tablePrefix: isTablePrefix,
   synchronous: isOneOf("full", "normal"),
-  ...storeOptionChecks,
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and what it must be. */

@@ -1,15 +1,9 @@
 import {
-  countOf,
-  firstOf,
   formatRevision,
-  lastOf,
   NO_THREAD,
-  pinnedOf,
   type ReadRequest,
-  type SequenceBounds,
-  selectRange,
+  SequenceBounds,
   type ThreadView,
-  withMissing,
 } from "@scrollback/store-core/driver";
 import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
@@ -26,11 +20,11 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {
     revision: formatRevision(thread.incarnation, thread.number),
-    count: countOf(thread),
-    first: firstOf(thread),
-    last: lastOf(thread),
+    count: SequenceBounds.countOf(thread),
+    first: SequenceBounds.firstOf(thread),
+    last: SequenceBounds.lastOf(thread),
     newestCompaction: thread.newestCompaction,
-    entries: selectEntries(statements, thread, selectRange(thread, request)),
+    entries: selectEntries(statements, thread, SequenceBounds.selectRange(thread, request)),
     ...timesOf(thread),
     ...(metadata !== undefined && { metadata: fromStored(metadata) }),
   };
@@ -39,7 +33,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
 function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): readonly Entry[] {
   const { key } = thread;
   const { first, next } = wanted;
-  const pinned = pinnedOf(wanted);
+  const pinned = SequenceBounds.pinnedOf(wanted);
   const select = (from: number, to: number): Entry[] => {
     const rows = statements.selectMessages.all(key, from, to);
     const isWhole = rows.at(-1)?.sequence === from + rows.length - 1;
@@ -51,5 +45,5 @@ function selectEntries(statements: Statements, thread: ThreadRow, wanted: Sequen
   };
   const entries = first < next ? select(first, next) : [];
   entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
-  return withMissing(wanted, entries);
+  return SequenceBounds.withMissing(wanted, entries);
 }

@@ -2,7 +2,6 @@ import { setImmediate as otherEvents } from "node:timers/promises";
 import {
   type CommitOutcome,
   type CommitRequest,
-  closedError,
   type DeleteOutcome,
   type DeleteRequest,
   type Driver,
@@ -13,11 +12,10 @@ import {
   type ListRequest,
   MAX_VALUE_BYTES,
   type ReadRequest,
-  systemClock,
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import { pause, untilAborted } from "@scrollback/store-core/internal";
+import { closedError, pause, systemClock, untilAborted } from "@scrollback/store-core/internal";
 import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ThreadTimes, TrimSearch } from "@scrollback/store-core/driver";
+import type { ThreadView, TrimSearch } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 import { contradictionIn, type Head } from "./head-check.ts";
 
@@ -145,7 +145,11 @@ export function liveThread(found: ThreadRow | BareThread | undefined, now: numbe
 }
 
 /** The times of a thread. */
-export function timesOf({ createdAt, updatedAt, expiresAt }: ThreadTimesRow): ThreadTimes {
+export function timesOf({
+  createdAt,
+  updatedAt,
+  expiresAt,
+}: ThreadTimesRow): Pick<ThreadView, "createdAt" | "updatedAt" | "expiresAt"> {
   return { createdAt, updatedAt, ...(expiresAt !== null && { expiresAt }) };
 }
 

@@ -7,8 +7,7 @@
 export { AgentChat } from "./agent-chat.ts";
 export { AgentGroupChat } from "./agent-group-chat.ts";
 export { AggregatorAgent } from "./aggregator/aggregator-agent.ts";
-export { channelKey } from "./channels/channel.ts";
-export type { AgentChannel, ChannelMessage, ChatParticipant } from "./participant.ts";
+export type { AgentChannel, ChatParticipant } from "./participant.ts";
 export { ModelSelection } from "./strategies/model-selection.ts";
 export { ModelTermination } from "./strategies/model-termination.ts";
 export { type SelectionStrategy, SequentialSelection } from "./strategies/selection.ts";

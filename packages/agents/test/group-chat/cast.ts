@@ -1,5 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import type { AgentChannel, ChannelMessage, ChatParticipant } from "../../src/group-chat/index.ts";
+import type { AgentChannel, ChatParticipant } from "../../src/group-chat/index.ts";
+import type { ChannelMessage } from "../../src/group-chat/participant.ts";
 import type { ChatStreamPart } from "../../src/group-chat/turn.ts";
 import { lines } from "../models.ts";
 

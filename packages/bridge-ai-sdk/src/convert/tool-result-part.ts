@@ -1,10 +1,10 @@
-import { plainJson, type ToolOutput } from "@scrollback/store-core/internal";
+import { plainJson, type toolOutput } from "@scrollback/store-core/internal";
 import { type ToolPart, withPartFields } from "./tool-parts.ts";
 
 /** A tool call with its result. `isChanged`: the UI message has the result in another form. */
 export function withResult(
   part: ToolPart,
-  output: ToolOutput,
+  output: ReturnType<typeof toolOutput>["output"],
   metadata: object,
 ): { part: ToolPart; isChanged: boolean } {
   const given = (result: unknown) =>

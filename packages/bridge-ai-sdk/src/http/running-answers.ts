@@ -1,4 +1,4 @@
-import type { ChatEntry, OwnedChats, RunSummary } from "@scrollback/chats";
+import type { ChatEntry, OwnedChats } from "@scrollback/chats";
 import type { UIMessage } from "ai";
 import { replayedAnswer } from "../streams/replay.ts";
 import type { ChatStreams } from "../streams/streams.ts";
@@ -70,7 +70,7 @@ export async function stopAnswer<UI extends UIMessage>(
 async function isRunning<UI extends UIMessage>(
   chats: OwnedChats<UI>,
   chatId: string,
-  { id }: Pick<RunSummary, "id">,
+  { id }: { readonly id: string },
 ): Promise<boolean> {
   const run = (await chats.get(chatId))?.run;
   return run?.id === id && run.state === "running";

@@ -3,16 +3,15 @@ import {
   createStores,
   type Driver,
   type DriverCapabilities,
-  EMPTY_BOUNDS,
-  formatMetadataRecord,
   formatRevision,
   type ListRequest,
   NO_THREAD,
   type ReadRequest,
-  selectRange,
+  SequenceBounds,
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
+import { formatMetadataRecord } from "@scrollback/store-core/internal";
 import { anyMessageTraits } from "../open-backend.ts";
 import { type FileThread, recordOf } from "./thread-file.ts";
 
@@ -50,7 +49,7 @@ class FileDriver implements Driver {
     const thread = this.#threads.get(request.threadId);
     if (!thread) return NO_THREAD;
     const { count, createdAt, updatedAt, metadata } = thread;
-    const { first, next } = selectRange({ ...EMPTY_BOUNDS, next: count + 1 }, request);
+    const { first, next } = SequenceBounds.selectRange({ ...SequenceBounds.EMPTY, next: count + 1 }, request);
     const entries: { sequence: number; record: string }[] = [];
     if (first < next) {
       const signal = request.signal ?? new AbortController().signal;

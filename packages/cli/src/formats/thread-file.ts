@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formatRecord, kindOf } from "@scrollback/store-core/driver";
+import { formatRecord, kindOf } from "@scrollback/store-core/internal";
 import { anyMessageTraits } from "../open-backend.ts";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue } from "./entry.ts";

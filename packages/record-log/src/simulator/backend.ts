@@ -1,5 +1,6 @@
 import type { Random } from "@scrollback/conformance/internal";
-import { type ErrorClassification, MemoryIndex } from "@scrollback/store-core/driver";
+import type { ErrorClassification } from "@scrollback/store-core/driver";
+import { MemoryIndex } from "@scrollback/store-core/internal";
 import { decodeHead, type Head } from "../format.ts";
 import {
   type Amendment,

@@ -1,16 +1,10 @@
 import { type Revision, StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
-  countOf,
   type DeleteOutcome,
-  firstOf,
-  isWithin,
-  lastOf,
   NO_THREAD,
-  pinnedOf,
   type ReadRequest,
-  selectRange,
-  type ThreadTimes,
+  SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
 import { SimulationFailure } from "./failure.ts";
@@ -154,14 +148,14 @@ function momentsOf({ history }: ThreadModel, { since }: SimulatedCall): HistoryE
 function viewOf(
   state: ThreadState | undefined,
   { limit, before, after, metadata }: Omit<ReadRequest, "signal">,
-): Omit<ThreadView, keyof ThreadTimes> {
+): Omit<ThreadView, "createdAt" | "updatedAt" | "expiresAt"> {
   if (!state) return NO_THREAD;
   const { bounds } = state;
-  const range = selectRange(bounds, { limit, before, after });
+  const range = SequenceBounds.selectRange(bounds, { limit, before, after });
   const entries: { sequence: number; record: string }[] = [];
-  pinnedOf(bounds).forEach((sequence, index) => {
+  SequenceBounds.pinnedOf(bounds).forEach((sequence, index) => {
     const record = state.pinned[index]?.text.record ?? "";
-    if (isWithin(range, sequence)) entries.push({ sequence, record });
+    if (SequenceBounds.isWithin(range, sequence)) entries.push({ sequence, record });
   });
   for (let sequence = range.first; sequence < range.next; sequence++) {
     const record = state.messages[sequence - bounds.first]?.text.record ?? "";
@@ -169,9 +163,9 @@ function viewOf(
   }
   return {
     revision: state.revision,
-    count: countOf(bounds),
-    first: firstOf(bounds),
-    last: lastOf(bounds),
+    count: SequenceBounds.countOf(bounds),
+    first: SequenceBounds.firstOf(bounds),
+    last: SequenceBounds.lastOf(bounds),
     newestCompaction: newestCompactionIn(state),
     entries,
     ...(metadata && state.metadata && { metadata: state.metadata.text.record }),

@@ -1,5 +1,6 @@
 import type { Random } from "@scrollback/conformance/internal";
-import type { Clock, Driver } from "@scrollback/store-core/driver";
+import type { Driver } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import type { Head } from "../format.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedCall } from "./simulated-call.ts";

@@ -1,10 +1,6 @@
 import type { Revision } from "@scrollback/store-core";
-import {
-  type CommitRequest,
-  formatMetadataRecord,
-  formatRecord,
-  type MessageKind,
-} from "@scrollback/store-core/driver";
+import type { CommitRequest } from "@scrollback/store-core/driver";
+import { formatMetadataRecord, formatRecord, type MessageKind } from "@scrollback/store-core/internal";
 import type { SimulatedCall } from "./simulated-call.ts";
 
 /** A text of the workload: a message or metadata. Its record begins with its name, and a long one repeats it. */

@@ -1,5 +1,6 @@
 import { Random } from "@scrollback/conformance/internal";
-import type { MessageKind, Trimming } from "@scrollback/store-core/driver";
+import type { Trimming } from "@scrollback/store-core";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
 import { LARGEST_SKEW } from "./thread-model.ts";
 

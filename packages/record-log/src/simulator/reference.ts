@@ -1,14 +1,6 @@
 import type { Revision } from "@scrollback/store-core";
-import {
-  type CommitPlan,
-  EMPTY_BOUNDS,
-  isWithin,
-  type MessageKind,
-  NOT_SEARCHED,
-  pinnedOf,
-  planCommit,
-  type SequenceBounds,
-} from "@scrollback/store-core/driver";
+import { planCommit, SequenceBounds } from "@scrollback/store-core/driver";
+import { type MessageKind, NOT_SEARCHED } from "@scrollback/store-core/internal";
 import type { Operation, Text } from "./operation.ts";
 
 /** A text and its position in the rows of a commit. */
@@ -33,7 +25,7 @@ export interface ThreadState {
 export type Placement = (text: Text, index: number) => Placed;
 
 export interface AppliedCommit {
-  readonly plan: CommitPlan;
+  readonly plan: ReturnType<typeof planCommit>;
   readonly state: ThreadState;
   /** All texts of the commit. */
   readonly written: readonly Text[];
@@ -48,11 +40,11 @@ export function apply(
   revision: Revision,
   place: Placement,
 ): AppliedCommit {
-  const bounds = before?.bounds ?? EMPTY_BOUNDS;
+  const bounds = before?.bounds ?? SequenceBounds.EMPTY;
   const appended = operation.append.map(place);
   const placedAt = (sequence: number, kept: SequenceBounds): Placed | undefined => {
     if (sequence >= kept.next) return appended[sequence - kept.next];
-    const index = pinnedOf(bounds).indexOf(sequence);
+    const index = SequenceBounds.pinnedOf(bounds).indexOf(sequence);
     if (index >= 0) return before?.pinned[index];
     return before?.messages[sequence - bounds.first];
   };
@@ -74,7 +66,7 @@ export function apply(
     revision,
     bounds: plan.bounds,
     messages,
-    pinned: pinnedOf(plan.bounds).flatMap((sequence) => placedAt(sequence, plan.kept) ?? []),
+    pinned: SequenceBounds.pinnedOf(plan.bounds).flatMap((sequence) => placedAt(sequence, plan.kept) ?? []),
     metadata: operation.metadata === undefined ? before?.metadata : set,
   };
   const written = [...appended, ...(set ? [set] : [])].map(({ text }) => text);
@@ -91,24 +83,24 @@ export function newestCompactionIn(state: ThreadState | undefined): number {
 function deadTexts(
   before: ThreadState | undefined,
   appended: readonly Placed[],
-  { kept, bounds }: CommitPlan,
+  { kept, bounds }: ReturnType<typeof planCommit>,
   after: ThreadState,
 ): Text[] {
   const dead: Text[] = [];
   if (before) {
     const { first } = before.bounds;
-    const dies = (sequence: number) => sequence >= kept.next || !isWithin(bounds, sequence);
+    const dies = (sequence: number) => sequence >= kept.next || !SequenceBounds.isWithin(bounds, sequence);
     before.messages.forEach(({ text }, index) => {
       if (dies(first + index)) dead.push(text);
     });
-    pinnedOf(before.bounds).forEach((sequence, index) => {
+    SequenceBounds.pinnedOf(before.bounds).forEach((sequence, index) => {
       const { text } = before.pinned[index] ?? {};
       if (text && dies(sequence)) dead.push(text);
     });
     if (before.metadata && before.metadata !== after.metadata) dead.push(before.metadata.text);
   }
   appended.forEach(({ text }, index) => {
-    if (!isWithin(bounds, kept.next + index)) dead.push(text);
+    if (!SequenceBounds.isWithin(bounds, kept.next + index)) dead.push(text);
   });
   return dead;
 }

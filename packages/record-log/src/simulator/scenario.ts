@@ -1,6 +1,7 @@
 import { Random } from "@scrollback/conformance/internal";
 import { StoreError } from "@scrollback/store-core";
-import type { Clock, Driver } from "@scrollback/store-core/driver";
+import type { Driver } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { RecordLogDriver } from "../index.ts";
 import { SimulatedBackend } from "./backend.ts";
 import { Died } from "./caller.ts";

@@ -1,4 +1,5 @@
-import type { EntryIndex, MemoryIndex } from "@scrollback/store-core/driver";
+import type { EntryIndex } from "@scrollback/store-core/driver";
+import type { MemoryIndex } from "@scrollback/store-core/internal";
 import type { SimulatedClient } from "./client.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";

@@ -1,5 +1,6 @@
 import { Random } from "@scrollback/conformance/internal";
-import type { Clock, Driver } from "@scrollback/store-core/driver";
+import type { Driver } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import { type RecordLog, RecordLogDriver } from "../index.ts";
 import { Actor, type Stage } from "./actor.ts";
 import { type RowListener, SimulatedBackend } from "./backend.ts";

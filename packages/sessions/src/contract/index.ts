@@ -4,39 +4,11 @@
  * @packageDocumentation
  */
 
-import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, test } from "vitest";
-import { appending } from "./appending.ts";
-import type { ContractTest, SessionContractOptions, SessionHarness, Trial } from "./contract.ts";
-import { creating } from "./creating.ts";
-import { getting } from "./getting.ts";
-import { listing } from "./listing.ts";
-import { scoping } from "./scoping.ts";
-import { sharing } from "./sharing.ts";
-import { updating } from "./updating.ts";
+import type { SessionContractOptions, SessionHarness } from "./contract.ts";
+import { sessionContract, trialOf } from "./session-contract.ts";
 
 export type { ContractService } from "./contract.ts";
-
-/** Every promise of a session service, as a test for any implementation. */
-export const sessionContract: readonly ContractTest[] = [
-  ...creating,
-  ...getting,
-  ...appending,
-  ...updating,
-  ...scoping,
-  ...listing,
-  ...sharing,
-];
-
-/** The context of one contract test. */
-export function trialOf(harness: SessionHarness): Trial {
-  return {
-    sessions: harness.connect(),
-    appName: `app-${randomUUID()}`,
-    userId: "ada",
-    connect: (options) => harness.connect(options),
-  };
-}
 
 /**
  * Declares the complete contract for one session service. Call it at the top level of a Vitest file.

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formatIdCursor, parseIdCursor } from "./id-cursor.ts";
+import { IdCursor } from "./id-cursor.ts";
 
 /**
  * The index of a driver: entries beside threads, on the database's own sorted index. Layers keep lists on it. Each verb is one
@@ -52,6 +52,22 @@ export interface EntryPlace {
   readonly id: string;
 }
 
+/** Digests of places, for the keys of databases that limit their keys. */
+export const EntryPlace = Object.freeze({
+  /**
+   * The place of an entry as 87 ASCII characters, for the key of a database that limits its keys: two SHA-256 in Base64url, of the index
+   * and the key, and of the id. Those of one key begin with its `keyDigest` and a dot.
+   */
+  digest(place: EntryPlace): string {
+    return `${EntryPlace.keyDigest(place)}.${digestOf(place.id)}`;
+  },
+
+  /** The beginning of the `digest` of each entry of a key. */
+  keyDigest({ index, key }: Pick<EntryPlace, "index" | "key">): string {
+    return digestOf(`${escaped(index)}\x01${escaped(key)}`);
+  },
+});
+
 /** The content of an entry. */
 export interface EntryFields {
   /** An integer of 0 or more. */
@@ -76,7 +92,7 @@ export interface StoredEntry extends EntryFields {
 /** One page of an index. */
 export interface EntriesRequest extends WithSignal {
   readonly index: string;
-  /** `"up"`: by {@link sortKey}; `"down"`: exactly reversed. */
+  /** `"up"`: by {@link SortKey}; `"down"`: exactly reversed. */
   readonly direction: "up" | "down";
   /** An integer from 1 to 100. */
   readonly limit: number;
@@ -88,11 +104,27 @@ export interface EntriesRequest extends WithSignal {
 export interface EntryPage {
   readonly entries: readonly StoredEntry[];
   /**
-   * The {@link sortKey} after which the next page begins; absent on the last page. A page that is not the last may have fewer entries
+   * The {@link SortKey} after which the next page begins; absent on the last page. A page that is not the last may have fewer entries
    * than requested, also none.
    */
   readonly next?: string | undefined;
 }
+
+/** What backends make pages of. */
+export const EntryPage = Object.freeze({
+  /** The entries that have not expired, for backends that do not leave out the others themselves. */
+  alive(entries: readonly StoredEntry[]): StoredEntry[] {
+    const now = Date.now();
+    return entries.filter((entry) => !isExpiredEntry(entry, now));
+  },
+
+  /** The page of the entries that a backend found after `limit + 1` were requested, in their order. */
+  of(found: readonly StoredEntry[], limit: number): EntryPage {
+    const entries = found.slice(0, limit);
+    const last = entries.at(-1);
+    return { entries, ...(found.length > limit && last && { next: SortKey.of(last) }) };
+  },
+});
 
 /** A page of the names of indexes. */
 export interface IndexesRequest extends WithSignal {
@@ -111,39 +143,68 @@ export interface IndexListing {
   readonly cursor?: string | undefined;
 }
 
+/** Listings for backends that list names in an order of their own. */
+export const IndexListing = Object.freeze({
+  /**
+   * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
+   *
+   * @param isMore whether there may be further names. Default: if there are more than `limit`.
+   */
+  of(found: readonly string[], limit: number, isMore = found.length > limit): IndexListing {
+    const names = found.slice(0, limit);
+    const last = names.at(-1);
+    return {
+      names,
+      ...(isMore && last !== undefined && { cursor: IdCursor.format(last) }),
+    };
+  },
+
+  /**
+   * The name after which a page begins, of a cursor of `of`; undefined for the first page.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for another cursor.
+   */
+  nameOfCursor(request: IndexesRequest): string | undefined {
+    return IdCursor.parse("listIndexes", request);
+  },
+});
+
 const SIGN = 1n << 63n;
 const ALL_BITS = (1n << 64n) - 1n;
-/** The characters that {@link sortKey} escapes: the end of a key, the escape, and what some databases refuse in texts. */
+/** The characters that {@link SortKey} escapes: the end of a key, the escape, and what some databases refuse in texts. */
 const escapes = ["\x02", "\x01", "\0"];
 
-/**
- * The place of an entry in its index, as a text that backends compare by its UTF-8 bytes: by `order`, then by the bytes of the key, then
- * by those of the id. It contains no zero byte.
- *
- * 16 hexadecimal digits of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, a byte 1, and
- * the id; bytes 0, 1 and 2 in them are written as 2 and 3, 4 or 5.
- */
-export function sortKey({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): string {
-  return `${orderDigits(order)}${escaped(key)}\x01${escaped(id)}`;
-}
+/** Makes and reads the text by which the entries of an index are sorted. */
+export const SortKey = Object.freeze({
+  /**
+   * The sort key of an entry: its place in its index, as a text that backends compare by its UTF-8 bytes: by `order`, then by the bytes of the key, then
+   * by those of the id. It contains no zero byte.
+   *
+   * 16 hexadecimal digits of the order: its IEEE 754 bits with the sign flipped, or all bits if it is negative. Then the key, a byte 1, and
+   * the id; bytes 0, 1 and 2 in them are written as 2 and 3, 4 or 5.
+   */
+  of({ order, key, id }: Pick<StoredEntry, "order" | "key" | "id">): string {
+    return `${orderDigits(order)}${escaped(key)}\x01${escaped(id)}`;
+  },
 
-/** The order of an entry, of its {@link sortKey}. */
-export function orderOf(sort: string): number {
-  const bytes = Buffer.from(sort.slice(0, 16), "hex");
-  const bits = bytes.readBigUInt64BE();
-  bytes.writeBigUInt64BE(bits & SIGN ? bits ^ SIGN : bits ^ ALL_BITS);
-  return bytes.readDoubleBE();
-}
+  /** Below, and above, every sort key. */
+  ENDS: Object.freeze({ up: "0", down: "g" }),
 
-/** The key of an entry, of its {@link sortKey}. */
-export function keyOf(sort: string): string {
-  const [key = ""] = sort.slice(16).split("\x01", 1);
-  const [first = "", ...rest] = key.split("\x02");
-  return first + rest.map((part) => String.fromCharCode(part.charCodeAt(0) - 3) + part.slice(1)).join("");
-}
+  /** The order of an entry, of its sort key. */
+  orderOf(sort: string): number {
+    const bytes = Buffer.from(sort.slice(0, 16), "hex");
+    const bits = bytes.readBigUInt64BE();
+    bytes.writeBigUInt64BE(bits & SIGN ? bits ^ SIGN : bits ^ ALL_BITS);
+    return bytes.readDoubleBE();
+  },
 
-/** Below, and above, every {@link sortKey}. */
-export const SORT_KEY_ENDS = Object.freeze({ up: "0", down: "g" });
+  /** The key of an entry, of its sort key. */
+  keyOf(sort: string): string {
+    const [key = ""] = sort.slice(16).split("\x01", 1);
+    const [first = "", ...rest] = key.split("\x02");
+    return first + rest.map((part) => String.fromCharCode(part.charCodeAt(0) - 3) + part.slice(1)).join("");
+  },
+});
 
 /** Compares two texts by their UTF-8 bytes, for sorting. */
 export function compareBytes(one: string, other: string): number {
@@ -166,19 +227,6 @@ function escaped(text: string): string {
   );
 }
 
-/**
- * The place of an entry as 87 ASCII characters, for the key of a database that limits its keys: two SHA-256 in Base64url, of the index
- * and the key, and of the id. Those of one key begin with its {@link keyDigest} and a dot.
- */
-export function placeDigest(place: EntryPlace): string {
-  return `${keyDigest(place)}.${digestOf(place.id)}`;
-}
-
-/** The beginning of the {@link placeDigest} of each entry of a key. */
-export function keyDigest({ index, key }: Pick<EntryPlace, "index" | "key">): string {
-  return digestOf(`${escaped(index)}\x01${escaped(key)}`);
-}
-
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
@@ -186,44 +234,4 @@ function digestOf(text: string): string {
 /** Whether an entry has expired. */
 export function isExpiredEntry({ expiresAt }: Pick<EntryFields, "expiresAt">, now: number): boolean {
   return expiresAt != null && expiresAt <= now;
-}
-
-/** The entries that have not expired, for backends that do not leave out the others themselves. */
-export function aliveEntries(entries: readonly StoredEntry[]): StoredEntry[] {
-  const now = Date.now();
-  return entries.filter((entry) => !isExpiredEntry(entry, now));
-}
-
-/** The page of the entries that a backend found after `limit + 1` were requested, in their order. */
-export function entryPageOf(found: readonly StoredEntry[], limit: number): EntryPage {
-  const entries = found.slice(0, limit);
-  const last = entries.at(-1);
-  return { entries, ...(found.length > limit && last && { next: sortKey(last) }) };
-}
-
-/**
- * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
- *
- * @param isMore whether there may be further names. Default: if there are more than `limit`.
- */
-export function indexListingOf(
-  found: readonly string[],
-  limit: number,
-  isMore = found.length > limit,
-): IndexListing {
-  const names = found.slice(0, limit);
-  const last = names.at(-1);
-  return {
-    names,
-    ...(isMore && last !== undefined && { cursor: formatIdCursor(last) }),
-  };
-}
-
-/**
- * The name after which a page begins, of a cursor of {@link indexListingOf}; undefined for the first page.
- *
- * @throws StoreError `INVALID_ARGUMENT` for another cursor.
- */
-export function nameOfCursor(request: IndexesRequest): string | undefined {
-  return parseIdCursor("listIndexes", request);
 }

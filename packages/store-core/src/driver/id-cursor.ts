@@ -2,25 +2,28 @@ import { invalid } from "../arguments.ts";
 
 const START = "after.";
 
-/** A cursor for a listing in an order of ids, or of names: the last one of its page. */
-export function formatIdCursor(id: string): string {
-  return START + Buffer.from(id).toString("base64url");
-}
+/** Cursors of listings in an order of ids, or of names. */
+export const IdCursor = Object.freeze({
+  /** The cursor behind a page: its last id. */
+  format(id: string): string {
+    return START + Buffer.from(id).toString("base64url");
+  },
 
-/**
- * The id after which a page begins, of a cursor of {@link formatIdCursor}; undefined for the first page.
- *
- * @param caller the verb, for the error.
- * @throws StoreError `INVALID_ARGUMENT` for another cursor, and for one of another prefix.
- */
-export function parseIdCursor(
-  caller: "listThreads" | "listIndexes",
-  { prefix, cursor }: { readonly prefix: string; readonly cursor: string | undefined },
-): string | undefined {
-  if (cursor === undefined) return undefined;
-  const text = cursor.startsWith(START) ? cursor.slice(START.length) : "";
-  const id = Buffer.from(text, "base64url").toString();
-  if (id === "" || !id.startsWith(prefix) || Buffer.from(id).toString("base64url") !== text)
-    invalid(`${caller}: cursor must be one that ${caller}() gave for the same prefix`);
-  return id;
-}
+  /**
+   * The id after which a page begins, of a cursor of `format`; undefined for the first page.
+   *
+   * @param caller the verb, for the error.
+   * @throws StoreError `INVALID_ARGUMENT` for another cursor, and for one of another prefix.
+   */
+  parse(
+    caller: "listThreads" | "listIndexes",
+    { prefix, cursor }: { readonly prefix: string; readonly cursor: string | undefined },
+  ): string | undefined {
+    if (cursor === undefined) return undefined;
+    const text = cursor.startsWith(START) ? cursor.slice(START.length) : "";
+    const id = Buffer.from(text, "base64url").toString();
+    if (id === "" || !id.startsWith(prefix) || Buffer.from(id).toString("base64url") !== text)
+      invalid(`${caller}: cursor must be one that ${caller}() gave for the same prefix`);
+    return id;
+  },
+});

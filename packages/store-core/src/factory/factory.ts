@@ -38,7 +38,7 @@ checkNodeVersion();
 /** The {@link StoreContext} of each factory, for calls that involve two factories. */
 const contexts = new WeakMap<object, StoreContext<unknown>>();
 
-/** The checks of {@link StoreOptions}, for an adapter's own {@link checkFactoryOptions}. */
+/** The checks of {@link StoreOptions}, which every factory has. */
 export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
   maxMessages: isPositiveInteger,
   trimming: isOneOf(...trimmings),
@@ -55,13 +55,15 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
  * some (`channel_binding`, `pgbouncer`) that the client ignores.
  *
  * @param owner the name of the function, such as `createRedisStores`.
+ * @param ownChecks of the options beyond {@link StoreOptions}.
  * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the option and the fix, and never shows the URL.
  */
 export function checkFactoryOptions(
   owner: string,
   options: unknown,
-  checks: Readonly<Record<string, Check>>,
+  ownChecks: Readonly<Record<string, Check>>,
 ): void {
+  const checks = { ...ownChecks, ...storeOptionChecks };
   refuseUrlParameters(owner, (options as { url?: unknown } | null | undefined)?.url, Object.keys(checks));
   checkOptions(owner, options, checks);
 }

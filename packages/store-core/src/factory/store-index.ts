@@ -15,8 +15,8 @@ import {
   compareBytes,
   type EntryIndex,
   type EntryPlace,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "../driver/entry-index.ts";
 import { StoreError } from "../errors.ts";
 import type { StoreContext } from "../store/store-context.ts";
@@ -193,7 +193,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       const { entries, next } = await context.request(() => driver.listEntries(request), signal);
       return { entries: entries.map(entryOf), ...(next && { cursor: formattedCursor(next, direction) }) };
     },
-    cursorAfter: (entry, direction) => formattedCursor(sortKey(entry), direction),
+    cursorAfter: (entry, direction) => formattedCursor(SortKey.of(entry), direction),
   };
 }
 

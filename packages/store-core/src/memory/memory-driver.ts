@@ -23,19 +23,8 @@ import {
 import type { EntryIndex } from "../driver/entry-index.ts";
 import { newIncarnation } from "../driver/incarnation.ts";
 import type { ThreadSnapshot } from "../store/state.ts";
-import {
-  countOf,
-  EMPTY_BOUNDS,
-  firstOf,
-  isWithin,
-  lastOf,
-  NOT_SEARCHED,
-  pinnedOf,
-  planCommit,
-  type SequenceBounds,
-  selectRange,
-  type TrimSearch,
-} from "../trimming/trimming.ts";
+import { SequenceBounds } from "../trimming/bounds.ts";
+import { NOT_SEARCHED, planCommit, type TrimSearch } from "../trimming/trimming.ts";
 import { MemoryIndex } from "./memory-index.ts";
 import { MemoryWatches } from "./memory-watches.ts";
 
@@ -125,16 +114,16 @@ export class MemoryDriver implements Driver {
     const thread = this.#find(request.threadId);
     if (!thread) return NO_THREAD;
     const { bounds, records, metadata } = thread;
-    const wanted = selectRange(bounds, request);
+    const wanted = SequenceBounds.selectRange(bounds, request);
     const entries: { sequence: number; record: string }[] = [];
     const take = (sequence: number) => entries.push({ sequence, record: records.get(sequence) ?? "" });
-    for (const sequence of pinnedOf(wanted)) take(sequence);
+    for (const sequence of SequenceBounds.pinnedOf(wanted)) take(sequence);
     for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
     return {
       revision: formatRevision(thread.incarnation, thread.commits),
-      count: countOf(bounds),
-      first: firstOf(bounds),
-      last: lastOf(bounds),
+      count: SequenceBounds.countOf(bounds),
+      first: SequenceBounds.firstOf(bounds),
+      last: SequenceBounds.lastOf(bounds),
       newestCompaction: thread.search.newestCompaction,
       entries,
       ...timesOf(thread),
@@ -176,7 +165,7 @@ export class MemoryDriver implements Driver {
       const texts = [...records.values(), metadata ?? ""];
       threads.push({
         threadId,
-        count: countOf(bounds),
+        count: SequenceBounds.countOf(bounds),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
         bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
@@ -211,7 +200,7 @@ export class MemoryDriver implements Driver {
     if (this.#find(threadId)) return;
     const thread = this.#create(threadId, newIncarnation(), snapshot.createdAt);
     thread.commits = 1;
-    thread.bounds = { ...EMPTY_BOUNDS, next: 1 + snapshot.messages.length };
+    thread.bounds = { ...SequenceBounds.EMPTY, next: 1 + snapshot.messages.length };
     const newest = snapshot.messages.findLastIndex((record) => kindOfRecord(record) === "k");
     thread.search = { ...NOT_SEARCHED, newestCompaction: newest + 1 };
     snapshot.messages.forEach((record, index) => {
@@ -245,7 +234,7 @@ export class MemoryDriver implements Driver {
     const thread: Thread = {
       incarnation,
       commits: 0,
-      bounds: EMPTY_BOUNDS,
+      bounds: SequenceBounds.EMPTY,
       search: NOT_SEARCHED,
       records: new Map(),
       metadata: undefined,
@@ -290,7 +279,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   }
   request.append.forEach((record, index) => {
     const sequence = plan.kept.next + index;
-    if (isWithin(plan.bounds, sequence)) records.set(sequence, record);
+    if (SequenceBounds.isWithin(plan.bounds, sequence)) records.set(sequence, record);
   });
   thread.bounds = plan.bounds;
   thread.search = plan.search;

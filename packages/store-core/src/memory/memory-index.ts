@@ -3,17 +3,14 @@ import {
   compareBytes,
   type EntriesRequest,
   type EntryIndex,
-  type EntryPage,
+  EntryPage,
   type EntryPlace,
   type EntryPut,
-  entryPageOf,
   type IndexesRequest,
-  type IndexListing,
-  indexListingOf,
+  IndexListing,
   isExpiredEntry,
-  nameOfCursor,
+  SortKey,
   type StoredEntry,
-  sortKey,
 } from "../driver/entry-index.ts";
 
 /** An entry and its place in the order of its index. */
@@ -71,7 +68,7 @@ export class MemoryIndex implements EntryIndex {
     const ordered = direction === "up" ? index.sorted : index.sorted.toReversed();
     const start = after ? ordered.findIndex(({ at }) => sign * compareBytes(at, after) > 0) : 0;
     const page = start < 0 ? [] : ordered.slice(start, start + limit + 1);
-    return entryPageOf(
+    return EntryPage.of(
       page.map(({ entry }) => entry),
       limit,
     );
@@ -79,11 +76,11 @@ export class MemoryIndex implements EntryIndex {
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
-    const after = nameOfCursor(request);
+    const after = IndexListing.nameOfCursor(request);
     const names = [...this.#indexes.keys()]
       .filter((name) => name.startsWith(prefix) && (after === undefined || name > after))
       .filter((name) => this.#find(name));
-    return indexListingOf(names.sort(), limit);
+    return IndexListing.of(names.sort(), limit);
   }
 
   /** An index without its expired entries; undefined if nothing is left of it. */
@@ -105,7 +102,7 @@ export class MemoryIndex implements EntryIndex {
     this.#indexes.set(name, index);
     const expiry = expiresAt !== undefined && { expiresAt };
     const entry = Object.freeze({ key, id, version, order, value, ...expiry });
-    index.entries.set(placeOf(entry), { entry, at: sortKey(entry) });
+    index.entries.set(placeOf(entry), { entry, at: SortKey.of(entry) });
     index.sorted = undefined;
   }
 }

@@ -1,7 +1,8 @@
 import { kindOfRecord } from "../codec/record.ts";
 import type { Driver, ReadRequest, ThreadView } from "../driver/driver.ts";
 import { boundsAt, type CursorRange } from "../store/cursor.ts";
-import { EMPTY_BOUNDS, isWithin, NOT_SEARCHED, type Trimming, trim } from "./trimming.ts";
+import { SequenceBounds } from "./bounds.ts";
+import { NOT_SEARCHED, type Trimming, trim } from "./trimming.ts";
 
 /** The maximum number of attempts to read the newest messages and the leading one at the same revision. */
 const MAX_ATTEMPTS = 3;
@@ -80,13 +81,13 @@ function trimView(
   // Trimmed by position, because the messages between the known ones are not needed.
   const newest = known.findIndex(({ sequence }) => sequence === view.newestCompaction);
   const { bounds } = trim(
-    { ...EMPTY_BOUNDS, next: known.length + 1 },
+    { ...SequenceBounds.EMPTY, next: known.length + 1 },
     maxMessages,
     trimming,
     (position) => kindOfRecord(known[position - 1]?.record ?? ""),
     { ...NOT_SEARCHED, newestCompaction: newest + 1 },
   );
-  const kept = known.filter((_, index) => isWithin(bounds, index + 1));
+  const kept = known.filter((_, index) => SequenceBounds.isWithin(bounds, index + 1));
   const { before = Number.POSITIVE_INFINITY, after } = boundsAt(view.revision, range);
   const wanted = kept.filter(({ sequence }) => sequence > (after ?? 0) && sequence < before);
   const from = after === undefined ? Math.max(0, wanted.length - limit) : 0;

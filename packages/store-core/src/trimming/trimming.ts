@@ -1,5 +1,6 @@
 import { kindOfRecord } from "../codec/record.ts";
 import type { MessageKind } from "../message/message.ts";
+import { type Range, SequenceBounds } from "./bounds.ts";
 
 /**
  * How a history is trimmed to `maxMessages`.
@@ -14,49 +15,6 @@ export type Trimming = (typeof trimmings)[number];
 
 /** All values of {@link Trimming}. */
 export const trimmings = Object.freeze(["turns", "exact"] as const);
-
-/**
- * The sequence numbers of a thread: `first` to `next - 1`, preceded by the pinned messages, which trimming kept although it
- * removed messages after them.
- */
-export interface SequenceBounds {
-  /** The sequence number of a pinned leading system message, or `null`. */
-  readonly pinned: number | null;
-  /** The sequence number of a pinned compaction item, or `null`. It comes after a pinned system message. */
-  readonly compaction: number | null;
-  readonly first: number;
-  /** The sequence number of the next message. */
-  readonly next: number;
-}
-
-/** The bounds of a thread that was never written. */
-export const EMPTY_BOUNDS: SequenceBounds = Object.freeze({
-  pinned: null,
-  compaction: null,
-  first: 1,
-  next: 1,
-});
-
-/** The sequence numbers of the pinned messages within bounds, in order. */
-export function pinnedOf({ pinned, compaction }: SequenceBounds): number[] {
-  if (compaction === null) return pinned === null ? [] : [pinned];
-  return pinned === null ? [compaction] : [pinned, compaction];
-}
-
-/** The number of messages within bounds. */
-export function countOf({ pinned, compaction, first, next }: SequenceBounds): number {
-  return next - first + (pinned === null ? 0 : 1) + (compaction === null ? 0 : 1);
-}
-
-/** The sequence number of the oldest message; meaningless for bounds without messages. */
-export function firstOf({ pinned, compaction, first }: SequenceBounds): number {
-  return pinned ?? compaction ?? first;
-}
-
-/** The sequence number of the newest message; meaningless for bounds without messages. */
-export function lastOf({ pinned, compaction, first, next }: SequenceBounds): number {
-  return next > first ? next - 1 : (compaction ?? pinned ?? 0);
-}
 
 /**
  * What is known about a thread's messages. A driver keeps it with the thread, so that trimming asks for the kind of no message
@@ -82,7 +40,7 @@ export function trim(
   kindAt: (sequence: number) => MessageKind,
   search = NOT_SEARCHED,
 ): { readonly bounds: SequenceBounds; readonly search: TrimSearch } {
-  if (maxMessages === undefined || countOf(bounds) <= maxMessages) return { bounds, search };
+  if (maxMessages === undefined || SequenceBounds.countOf(bounds) <= maxMessages) return { bounds, search };
   const { first, next, compaction } = bounds;
   if (trimming === "exact") return trimExactly(bounds, maxMessages, search);
   const { newestCompaction } = search;
@@ -200,8 +158,8 @@ export function planCommit(
     maxMessages === undefined
       ? { bounds: grown, search: known }
       : trim(grown, maxMessages, trimming, kindOf, known);
-  const dropped = drop === 0 ? NOTHING : rangesOutside(bounds, kept);
-  const removed = after.bounds === grown ? dropped : [...dropped, ...rangesOutside(grown, after.bounds)];
+  const dropped = drop === 0 ? NOTHING : SequenceBounds.rangesOutside(bounds, kept);
+  const removed = after.bounds === grown ? dropped : [...dropped, ...SequenceBounds.rangesOutside(grown, after.bounds)];
   return { kept, bounds: after.bounds, removed, search: after.search };
 }
 
@@ -212,7 +170,7 @@ function newestCompactionIn(
   kindOf: (sequence: number) => MessageKind,
   { newestCompaction: known }: TrimSearch,
 ): number {
-  const isKept = known === 0 || isWithin(kept, known);
+  const isKept = known === 0 || SequenceBounds.isWithin(kept, known);
   const oldest = isKept ? kept.next : kept.first;
   for (let sequence = next - 1; sequence >= oldest; sequence--) if (kindOf(sequence) === "k") return sequence;
   return isKept ? known : (kept.compaction ?? 0);
@@ -223,67 +181,4 @@ function dropFrom({ pinned, compaction, first, next }: SequenceBounds, drop: num
   const left = next - first - drop;
   if (left >= 0) return { pinned, compaction, first, next: next - drop };
   return { pinned: left === -1 && compaction !== null ? pinned : null, compaction: null, first, next: first };
-}
-
-/** Whether a sequence number lies within bounds. */
-export function isWithin({ pinned, compaction, first, next }: SequenceBounds, sequence: number): boolean {
-  return sequence === pinned || sequence === compaction || (sequence >= first && sequence < next);
-}
-
-/** A run of sequence numbers, `from` to `to - 1`. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The sequence numbers within `bounds` and outside `other`. */
-export function rangesOutside(bounds: SequenceBounds, other: SequenceBounds): Range[] {
-  const { first, next } = bounds;
-  const pinned = pinnedOf(bounds).filter((sequence) => !isWithin(other, sequence));
-  let ranges = [
-    ...pinned.map((sequence) => ({ from: sequence, to: sequence + 1 })),
-    { from: first, to: Math.min(next, other.first) },
-    { from: Math.max(first, other.next, other.first), to: next },
-  ];
-  for (const sequence of pinnedOf(other)) ranges = ranges.flatMap((range) => without(range, sequence));
-  return ranges.filter(({ from, to }) => from < to);
-}
-
-function without(range: Range, sequence: number): Range[] {
-  if (sequence < range.from || sequence >= range.to) return [range];
-  return [
-    { from: range.from, to: sequence },
-    { from: sequence + 1, to: range.to },
-  ];
-}
-
-/** The part of the bounds that a read asks for: the sequence numbers of pinned messages, then a range. */
-export function selectRange(
-  bounds: SequenceBounds,
-  request: {
-    readonly limit: number;
-    readonly before: number | undefined;
-    readonly after: number | undefined;
-  },
-): SequenceBounds {
-  const { limit, before = Number.POSITIVE_INFINITY, after = 0 } = request;
-  let first = Math.max(bounds.first, after + 1);
-  let next = Math.max(first, Math.min(bounds.next, before));
-  let pinned = pinnedOf(bounds).filter((sequence) => sequence > after && sequence < before);
-  if (request.after === undefined) {
-    const rest = Math.max(0, limit - (next - first));
-    pinned = pinned.slice(Math.max(0, pinned.length - rest));
-    first = Math.max(first, next - limit);
-  } else {
-    pinned = pinned.slice(0, limit);
-    next = Math.min(next, first + limit - pinned.length);
-  }
-  const selected = (sequence: number | null) =>
-    sequence !== null && pinned.includes(sequence) ? sequence : null;
-  return {
-    pinned: selected(bounds.pinned),
-    compaction: selected(bounds.compaction),
-    first,
-    next: Math.max(first, next),
-  };
 }

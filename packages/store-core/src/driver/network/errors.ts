@@ -15,6 +15,8 @@ export interface ErrorTable {
   lost(error: unknown, server?: string): ErrorClassification;
   /** Servers that could not be reached, each with its own reason. */
   unreachable(failures: readonly ConnectionFailure[]): ErrorClassification;
+  /** Classifies a failure of TLS, most often because the server's certificate is not trusted. Undefined for any other error. */
+  certificate(error: unknown): ErrorClassification | undefined;
   /**
    * Classifies Node's errors of sockets, DNS look-ups and TLS, also within the causes of another error. Returns undefined
    * for any other error.
@@ -50,9 +52,10 @@ export function errorTable(backend: string): ErrorTable {
     tooLarge: (problem) => ({ code: "TOO_LARGE", message: `${backend}: ${problem}` }),
     lost: (error, server) => unreachable(backend, [{ server, error }]),
     unreachable: (failures) => unreachable(backend, failures),
+    certificate: (error) =>
+      causes(error).some((cause) => certificateCode.test(codeOf(cause))) ? untrusted : undefined,
     network(error, server) {
-      if (isCertificateError(error)) return untrusted;
-      return isNetworkError(error) ? table.lost(error, server) : undefined;
+      return table.certificate(error) ?? (isNetworkError(error) ? table.lost(error, server) : undefined);
     },
   };
   return table;
@@ -61,11 +64,6 @@ export function errorTable(backend: string): ErrorTable {
 /** The error that `setup()` throws for a server that it refuses. */
 export function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
   return new StoreError(code, message, { retryable });
-}
-
-/** Whether TLS failed, most often because the server's certificate is not trusted. */
-export function isCertificateError(error: unknown): boolean {
-  return causes(error).some((cause) => certificateCode.test(codeOf(cause)));
 }
 
 /** Whether Node could not reach a server or lost the connection to it. */

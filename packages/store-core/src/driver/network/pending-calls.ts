@@ -53,14 +53,14 @@ export class PendingCalls {
   async #close(disconnect: () => unknown): Promise<void> {
     for (const reject of this.#rejections) reject(closedError());
     this.#abort.abort();
-    await disconnectInTime(disconnect);
+    await PendingCalls.disconnectInTime(disconnect);
   }
-}
 
-/** Waits at most 500 ms for a client, which continues to close by itself. Ignores its errors: the connection is gone. */
-export async function disconnectInTime(disconnect: () => unknown): Promise<void> {
-  const disconnected = (async () => await disconnect())().catch(() => undefined);
-  await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+  /** Waits at most 500 ms for a client, which continues to close by itself. Ignores its errors: the connection is gone. */
+  static async disconnectInTime(disconnect: () => unknown): Promise<void> {
+    const disconnected = (async () => await disconnect())().catch(() => undefined);
+    await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+  }
 }
 
 /**
