@@ -2,7 +2,7 @@ import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/st
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { ChatAgent, StoreMemory } from "../src/index.ts";
-import { type ExtractFunction } from "../src/memory/extract.ts";
+import type { ExtractFunction } from "../src/memory/extract.ts";
 import { asked, failureOf, lines, prompts, scripted } from "./models.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 
