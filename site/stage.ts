@@ -16,7 +16,10 @@ const fromElsewhere: Readonly<Record<string, string>> = {
 
 /** Each page of the site: its path in the repository, and its path in the site. */
 export function sitePages(): Map<string, string> {
-  const docs = globSync("docs/**/*.md", { cwd: root, exclude: ["docs/generated/{faults,matrix}*.md"] }).sort();
+  const docs = globSync("docs/**/*.md", {
+    cwd: root,
+    exclude: ["docs/generated/{faults,matrix}*.md"],
+  }).sort();
   return new Map([
     ...docs.map((page) => [page, page.slice("docs/".length)] as const),
     ...Object.entries(fromElsewhere),
