@@ -43,7 +43,7 @@ function build(checkpointer: BaseCheckpointSaver) {
     .compile({ checkpointer });
 }
 
-async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
+export async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const one of all) found.push(one);
   return found;
@@ -122,7 +122,7 @@ export async function tellStory(
 }
 
 /** MemorySaver lists one namespace after the other; other savers list by id. */
-function byNamespace(tuples: readonly CheckpointTuple[]): CheckpointTuple[][] {
+export function byNamespace(tuples: readonly CheckpointTuple[]): CheckpointTuple[][] {
   const found = new Map<string, CheckpointTuple[]>();
   for (const tuple of tuples.toSorted((a, b) => (a.checkpoint.id < b.checkpoint.id ? -1 : 1))) {
     const namespace = String(tuple.config.configurable?.checkpoint_ns);
@@ -132,7 +132,7 @@ function byNamespace(tuples: readonly CheckpointTuple[]): CheckpointTuple[][] {
 }
 
 /** Numbers the ids by their first appearance and removes the times, so that two equal stories compare as equal. */
-function withNamedIds(told: unknown, step: number): unknown {
+export function withNamedIds(told: unknown, step: number): unknown {
   const names = new Map<string, string>();
   const nameOf = (id: string) => {
     const name = names.get(id) ?? `id ${names.size}`;
