@@ -17,6 +17,8 @@ const word = fc.constantFrom(
   "y",
   "😀",
   "😁",
+  // Ends with the same half as the first one.
+  "\u{1f200}",
   "\ud83d",
   "\ude00",
   "a sentence that is longer than one probe is",

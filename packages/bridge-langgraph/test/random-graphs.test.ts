@@ -107,6 +107,7 @@ const words = fc.constantFrom(
   'she said "yes"',
   "😀",
   "😁😀",
+  "\u{1f200}",
   "a word",
   '{"a":{"b":"c"}}',
   "\ud83d",

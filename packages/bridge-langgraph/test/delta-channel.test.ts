@@ -1,0 +1,126 @@
+import { type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  Command,
+  DeltaChannel,
+  interrupt,
+  type Messages,
+  messagesDeltaReducer,
+  Overwrite,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { createMemoryStores } from "@scrollback/store-core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
+import { ScrollbackSaver } from "../src/index.ts";
+import { collect, withNamedIds } from "./story.ts";
+
+const config = { configurable: { thread_id: "t" } };
+
+const messages = new DeltaChannel<BaseMessage[], Messages>(
+  (state, writes) => messagesDeltaReducer(state, writes),
+  { snapshotFrequency: 4 },
+);
+const words = new DeltaChannel<string[], string[]>((all, more) => all.concat(...more), {
+  snapshotFrequency: 7,
+});
+
+const State = Annotation.Root({
+  messages: () => messages,
+  words: () => words,
+  n: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
+  asks: Annotation<boolean>,
+});
+
+function build(checkpointer: BaseCheckpointSaver) {
+  const child = new StateGraph(State)
+    .addNode("note", ({ n }) => ({ words: [`child ${n}`] }))
+    .addEdge(START, "note")
+    .compile({ checkpointer: true });
+  return new StateGraph(State)
+    .addNode("answer", ({ n, messages }) => ({
+      n: 1,
+      messages: [
+        new HumanMessage({ id: `answer ${n}`, content: `${n} 😀 "answer"`.repeat(20) }),
+        ...(n % 3 === 2 ? messages.slice(0, 1).map(({ id = "" }) => new RemoveMessage({ id })) : []),
+      ],
+      words: n % 5 === 4 ? new Overwrite([`again from ${n}`]) : [`word ${n}`],
+    }))
+    .addNode("ask", ({ asks }) => ({ words: asks ? [String(interrupt("?"))] : [] }))
+    .addNode("child", child)
+    .addNode("beside", ({ n }) => ({ words: [`beside ${n}`] }))
+    .addEdge(START, "answer")
+    .addEdge("answer", "ask")
+    .addEdge("answer", "beside")
+    .addEdge("ask", "child")
+    .compile({ checkpointer });
+}
+
+const step = fc.record({
+  kind: fc.constantFrom("invoke" as const, "invoke" as const, "resume" as const, "update" as const),
+  asks: fc.boolean(),
+  /** The entry of the history to fork from, if any. */
+  fork: fc.option(fc.nat(2), { nil: undefined, freq: 2 }),
+  durability: fc.constantFrom("sync" as const, "async" as const, "exit" as const),
+  /** The number of checkpoints that stay after the step. */
+  keep: fc.option(fc.constantFrom(1, 3), { nil: undefined, freq: 2 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function run(checkpointer: BaseCheckpointSaver, one: Step, index: number): Promise<unknown> {
+  const graph = build(checkpointer);
+  const history = one.fork === undefined ? [] : await collect(graph.getStateHistory(config, { limit: 3 }));
+  const from = history[one.fork ?? 0]?.config ?? config;
+  const options = { ...from, durability: one.durability };
+  const said = { messages: [new HumanMessage({ id: `said ${index}`, content: "hello ".repeat(20) })] };
+  try {
+    if (one.kind === "update") return await graph.updateState(from, { ...said, words: ["edited"] }, "answer");
+    if (one.kind === "resume") return await graph.invoke(new Command({ resume: "yes" }), options);
+    return await graph.invoke({ ...said, asks: one.asks }, options);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+async function readAll(checkpointer: BaseCheckpointSaver, limit: number): Promise<unknown> {
+  const graph = build(checkpointer);
+  return {
+    state: await graph.getState(config, { subgraphs: true }),
+    history: await collect(graph.getStateHistory(config, { limit })),
+  };
+}
+
+test("channels of deltas are exact, and stay so after old checkpoints were dropped", async () => {
+  let dropped = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), async (steps) => {
+      const own = new MemorySaver();
+      const stores = createMemoryStores();
+      // The checkpoints that no call has dropped: at most these are compared, and forked from.
+      let limit = 1_000;
+      for (const [index, one] of steps.entries()) {
+        // Each step has its own saver, as in a new process.
+        const connect = () => new ScrollbackSaver({ stores });
+        const fork = one.fork === undefined || one.fork >= limit ? undefined : one.fork;
+        const before = await collect(connect().list(config));
+        const expected = [await run(own, { ...one, fork }, index), await readAll(own, limit)];
+        const found = [await run(connect(), { ...one, fork }, index), await readAll(connect(), limit)];
+        expect(withNamedIds(found, index)).toEqual(withNamedIds(expected, index));
+        if ((await collect(connect().list(config))).length > before.length) limit += 1;
+        if (one.keep === undefined) continue;
+        const kept = await readAll(connect(), one.keep);
+        dropped += await connect().prune({ threadId: "t", keep: one.keep });
+        expect(await readAll(connect(), one.keep)).toEqual(kept);
+        expect(await connect().prune({ threadId: "t", keep: one.keep })).toBe(0);
+        limit = one.keep;
+      }
+      await new ScrollbackSaver({ stores }).deleteThread("t");
+      expect((await stores.listThreads()).threads).toEqual([]);
+    }),
+    { numRuns: rounds(15, 200), seed: 41 },
+  );
+  expect(dropped).toBeGreaterThan(0);
+}, 60_000);
