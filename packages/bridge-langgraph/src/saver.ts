@@ -50,7 +50,8 @@ type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 interface ListedCheckpoint {
   readonly namespace: Namespace;
   readonly checkpoint: CheckpointMessage;
-  readonly content: () => Promise<CheckpointContent>;
+  /** Undefined if the checkpoint was dropped since. */
+  readonly content: () => Promise<CheckpointContent | undefined>;
 }
 
 /** Options of {@link ScrollbackSaver}. */
@@ -156,7 +157,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     for await (const { namespace, checkpoint, content } of merge(sources, compare)) {
       if (end !== undefined && checkpoint.id >= end) continue;
       if (!(await this.#matches(checkpoint, filter))) continue;
-      yield await this.#reader.tuple(namespace, this.#log(namespace), await content());
+      const found = await content();
+      if (!found) continue;
+      yield await this.#reader.tuple(namespace, this.#log(namespace), found);
       left -= 1;
       if (left === 0) break;
     }
@@ -288,7 +291,15 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const log = this.#log(namespace);
     if (id === undefined) {
       for await (const [found, reading] of log.checkpoints())
-        yield { namespace, checkpoint: found.checkpoint, content: () => reading.content(found) };
+        yield {
+          ...{ namespace, checkpoint: found.checkpoint },
+          content: () =>
+            reading.content(found).catch((error: unknown) => {
+              // The log was replaced meanwhile: the new one may still have the checkpoint.
+              if (!StoreError.is(error, "CONFLICT")) throw error;
+              return log.content(found.checkpoint.id);
+            }),
+        };
       return;
     }
     const content = await log.content(id);
