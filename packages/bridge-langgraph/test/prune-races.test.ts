@@ -145,16 +145,17 @@ test("writers and prunes of many processes lose no writes, early or not, of more
   // Without conflicts, so without their pauses.
   for (const which of [0, 1, 2]) await write(which, 15, 80);
   const pruner = connect();
-  await Promise.all(
-    [0, 1, 2].map(async (which) => {
-      for (let n = which; n < ids.length; n += 3) {
-        await putValues(connect(), configOf(), ids[n] ?? "", { text: text(ids[n] ?? "") });
-        // Put once more, as after a failure.
-        if (n % 5 === 0) await putValues(connect(), configOf(), ids[n] ?? "", { text: text(ids[n] ?? "") });
-        if (n % 20 === 0) await pruner.prune({ threadId: "t", keep: 1_000 });
-      }
-    }),
-  );
+  const put = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      const [saver, id] = [connect(), ids[n] ?? ""];
+      await putValues(saver, configOf(), id, { text: text(id) });
+      // Put once more, as after a failure.
+      if (n % 5 === 0) await putValues(saver, configOf(), id, { text: text(id) });
+      if (n % 20 === 0) await pruner.prune({ threadId: "t", keep: 1_000 });
+    }
+  };
+  await Promise.all([put(0, 5), put(5, 10), put(10, 15)]);
+  await put(15, 80);
   // Early writes stay when checkpoints are dropped.
   const check = async (count: number) => {
     const tuples = await listed(connect().list(configOf()));
