@@ -115,7 +115,9 @@ export function readIn(tables: TransactionTables, request: ReadRequest): ThreadV
   const thread = livingThread(tables, id);
   if (!thread) return NO_THREAD;
   const selected = SequenceBounds.selectRange(thread.bounds, request);
-  const pinned = SequenceBounds.pinnedOf(selected).flatMap((sequence) => tables.records(id, sequence, sequence + 1));
+  const pinned = SequenceBounds.pinnedOf(selected).flatMap((sequence) =>
+    tables.records(id, sequence, sequence + 1),
+  );
   const metadata = request.metadata ? tables.metadata(id) : null;
   return {
     revision: formatRevision(thread.incarnation, thread.commits),
@@ -157,7 +159,9 @@ export function listIn(
   const threads = ids.flatMap((threadId) => {
     const thread = livingThread(tables, threadId);
     const metadata = tables.metadata(threadId) ?? undefined;
-    return thread ? [{ threadId, count: SequenceBounds.countOf(thread.bounds), ...timesOf(thread), metadata }] : [];
+    return thread
+      ? [{ threadId, count: SequenceBounds.countOf(thread.bounds), ...timesOf(thread), metadata }]
+      : [];
   });
   const last = ids.length < limit ? undefined : ids.at(-1);
   return { threads, ...(last && { cursor: CURSOR + Buffer.from(last).toString("base64url") }) };

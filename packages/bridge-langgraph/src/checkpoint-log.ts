@@ -2,31 +2,23 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { envelope } from "@scrollback/collections";
 import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
-import type {
-  CheckpointMessage,
-  LogAddition,
-  LogMessage,
-  PlacedMessage,
-  WritesMessage,
-} from "./log-message.ts";
+import { formatAfter, formatOf, type LogFormat } from "./log-format.ts";
+import type { LogAddition, LogMessage, PlacedMessage } from "./log-message.ts";
 import {
   type CheckpointContent,
   checkpointsOf,
   type FoundCheckpoint,
   LARGEST_PAGE,
-  type LogFormat,
   LogReading,
   type LogState,
 } from "./log-reading.ts";
-import { type PrunedLog, pruned } from "./prune.ts";
+import { pruned } from "./prune.ts";
 import { retried } from "./retried.ts";
 
 /** The number of messages of the first read: of the newest checkpoint, and of one by its id. */
 const FIRST_PAGE = { newest: 8, search: 16 };
 /** The number of checkpoints whose messages and values are cached. */
 const CACHED = 2;
-/** The number of checkpoints with early writes that the metadata of a log names. */
-const MOST_EARLY = 64;
 /** The size of a commit that every backend accepts, in characters or bytes. */
 const COMMIT = 8 * 1_024 ** 2;
 
@@ -234,8 +226,13 @@ export class CheckpointLog {
     { parts, message, values = [], isEarly = false }: LogAddition,
     stored: LogFormat | undefined,
   ): Promise<void> {
-    const format = await formatAfter(reading, message, isEarly, reading.state.window.high + parts.length);
     const { state } = reading;
+    const before = state.format ?? formatOf({ isUnsorted: false, early: new Map() });
+    const newest = message.kind === "checkpoint" && !before.isUnsorted ? await reading.newest() : undefined;
+    const format = formatAfter(before, {
+      ...{ message, position: reading.end + parts.length, isEarly },
+      isLower: newest !== undefined && "id" in message && message.id < newest.checkpoint.id,
+    });
     const isSame = isDeepStrictEqual(format, stored);
     let { revision } = state;
     let start = state.window.high;
@@ -268,40 +265,4 @@ export class CheckpointLog {
     const append = placed.map((message) => envelope("user", message));
     return await this.#store.commit({ ...rest, append }, { expectedRevision });
   }
-}
-
-/** The format of a log after a message at `position` was added. */
-async function formatAfter(
-  reading: LogReading,
-  message: CheckpointMessage | WritesMessage,
-  isEarly: boolean,
-  position: number,
-): Promise<LogFormat> {
-  const before: Partial<LogFormat> = reading.state.format ?? {};
-  const early = new Map(Object.entries(before.early ?? {}));
-  let { isUnsorted = false } = before;
-  if (message.kind === "checkpoint") {
-    early.delete(message.id);
-    isUnsorted ||= message.id < ((await reading.newest())?.checkpoint.id ?? "");
-  } else if (isEarly && !early.has(message.checkpointId)) early.set(message.checkpointId, position);
-  return formatOf({ ...before, early, isUnsorted });
-}
-
-function formatOf({
-  epoch = randomUUID(),
-  registeredAt,
-  isUnsorted,
-  early,
-  earlyFrom,
-}: Partial<Omit<LogFormat, "early" | "isUnsorted">> & Pick<PrunedLog, "early" | "isUnsorted">): LogFormat {
-  const named = [...early].slice(0, MOST_EARLY);
-  // Positions grow in the order of the map, so the first one without room is the lowest.
-  const from = earlyFrom ?? [...early.values()][MOST_EARLY];
-  return {
-    ...{ version: 1, epoch },
-    ...(registeredAt !== undefined && { registeredAt }),
-    ...(isUnsorted && { isUnsorted: true }),
-    ...(named.length > 0 && { early: Object.fromEntries(named) }),
-    ...(from !== undefined && { earlyFrom: from }),
-  };
 }

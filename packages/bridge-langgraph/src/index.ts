@@ -1,1 +1,2 @@
-export { ScrollbackSaver, type ScrollbackSaverOptions } from "./saver.ts";
+export { ScrollbackSaver } from "./saver.ts";
+export type { ScrollbackSaverOptions } from "./saver-options.ts";

@@ -1,6 +1,7 @@
 import { parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
 import { type Cursor, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
+import type { LogFormat } from "./log-format.ts";
 import type {
   CheckpointMessage,
   LogMessage,
@@ -15,23 +16,6 @@ import type { TypedValue } from "./typed-value.ts";
 /** The number of messages of the largest page of a search. */
 export const LARGEST_PAGE = 256;
 const owner = { package: "@scrollback/bridge-langgraph", kind: "checkpoint log" };
-
-/** The metadata of a log's thread. */
-export interface LogFormat {
-  readonly version: 1;
-  /** Random; another one after the log was created anew or pruned. Positions are valid within one. */
-  readonly epoch: string;
-  /** When the log was registered, or its registration renewed, in milliseconds since 1970. For a log that expires. */
-  readonly registeredAt?: number;
-  /** A checkpoint was written after one with a higher id, so the log is not in the order of the ids. */
-  readonly isUnsorted?: boolean;
-  /** The log was created, and its registration is not confirmed yet. It has no messages. */
-  readonly isUnconfirmed?: true;
-  /** The checkpoints that are not in the log yet and have pending writes, with the position of the first ones. Not all of very many. */
-  readonly early?: Readonly<Record<string, number>>;
-  /** The position of the first pending writes that `early` has no room for. */
-  readonly earlyFrom?: number;
-}
 
 /** The log at one revision, as far as it was read. */
 export interface LogState {

@@ -9,7 +9,6 @@ import {
   type CheckpointTuple,
   type DeltaChannelHistory,
   type PendingWrite,
-  type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
@@ -26,12 +25,14 @@ import {
   namespaceOf,
   requiredAddress,
 } from "./configurable.ts";
+import { type ListedCheckpoint, listedCheckpoints } from "./listed-checkpoints.ts";
 import type { CheckpointMessage } from "./log-message.ts";
-import type { CheckpointContent, FoundCheckpoint } from "./log-reading.ts";
+import type { FoundCheckpoint } from "./log-reading.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
 import { encodeWrites, writesAddition } from "./pending-writes.ts";
+import { retried } from "./retried.ts";
 import {
   checkDeltaOptions,
   checkListOptions,
@@ -39,49 +40,13 @@ import {
   checkPut,
   checkPutWrites,
 } from "./saver-arguments.ts";
+import type { PruneOptions, ScrollbackSaverOptions } from "./saver-options.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
 /** The logs whose end is cached, so that a write needs no read: their number, and the size of their values in characters. */
 const CACHE = { logs: 256, size: 64 * 1_024 ** 2 };
 
 type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
-
-/** A checkpoint that a list has found. */
-interface ListedCheckpoint {
-  readonly namespace: Namespace;
-  readonly checkpoint: CheckpointMessage;
-  /** Undefined if the checkpoint was dropped since. */
-  readonly content: () => Promise<CheckpointContent | undefined>;
-}
-
-/** Options of {@link ScrollbackSaver}. */
-export interface ScrollbackSaverOptions {
-  /**
-   * The storage of checkpoints: a store factory of any backend, without `maxMessages`. With `ttlMs` the checkpoints of a namespace
-   * expire that long after the last write to it. The factory stays open.
-   */
-  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** The prefix of the thread ids. Savers with different prefixes have separate checkpoints. Default: `"langgraph"`. */
-  readonly prefix?: string;
-  /** Converts values to bytes and back. Default: LangGraph's `JsonPlusSerializer`. */
-  readonly serde?: SerializerProtocol;
-  /**
-   * What `put` does with a checkpoint whose parent is not the newest one, because another turn of the thread has written since:
-   * `"fork"` (default) stores it as a branch, as LangGraph's savers do, so the turn that writes last hides the other one; `"reject"`
-   * throws `CONFLICT`, and the run fails. To go back to an older checkpoint, use a saver with `"fork"`.
-   */
-  readonly staleWriter?: "fork" | "reject";
-}
-
-/** Options of {@link ScrollbackSaver.prune}: at least one of `keep` and `olderThanMs`. */
-export interface PruneOptions {
-  /** Default: all threads. */
-  readonly threadId?: string;
-  /** The number of newest checkpoints that stay in each namespace whatever their age, at least 1. Default: 1. */
-  readonly keep?: number;
-  /** Drops only checkpoints that were created longer ago than this, in milliseconds, by the clock of their writer. Default: of any age. */
-  readonly olderThanMs?: number;
-}
 
 /**
  * A LangGraph checkpointer on the stores of any Scrollback backend. Any number of processes and savers may share a store.
@@ -259,7 +224,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const id = address?.checkpointId ?? (await log?.content())?.checkpoint.id;
     if (!log || id === undefined)
       return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
-    return await this.#reader.history(log, id, channels);
+    return await retried(() => this.#reader.history(log, id, channels));
   }
 
   /** Returns when no background work is pending. Call it before you close the stores. */
@@ -282,28 +247,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
       const isListed = address === undefined;
       const namespaces =
         namespace === undefined ? await this.#registry.namespaces(threadId, { isListed }) : [namespace];
-      for (const one of namespaces) sources.push(this.#listed({ threadId, namespace: one }, id));
+      for (const one of namespaces)
+        sources.push(
+          listedCheckpoints({ threadId, namespace: one }, this.#log({ threadId, namespace: one }), id),
+        );
     }
     return sources;
-  }
-
-  async *#listed(namespace: Namespace, id: string | undefined): AsyncGenerator<ListedCheckpoint> {
-    const log = this.#log(namespace);
-    if (id === undefined) {
-      for await (const [found, reading] of log.checkpoints())
-        yield {
-          ...{ namespace, checkpoint: found.checkpoint },
-          content: () =>
-            reading.content(found).catch((error: unknown) => {
-              // The log was replaced meanwhile: the new one may still have the checkpoint.
-              if (!StoreError.is(error, "CONFLICT")) throw error;
-              return log.content(found.checkpoint.id);
-            }),
-        };
-      return;
-    }
-    const content = await log.content(id);
-    if (content) yield { namespace, checkpoint: content.checkpoint, content: async () => content };
   }
 
   async #matches(checkpoint: CheckpointMessage, filter: Record<string, unknown>): Promise<boolean> {

@@ -1,6 +1,11 @@
 import { StoreError } from "@scrollback/store-core";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core/driver";
-import { type Clock, newIncarnation as newToken, retry, throwIfAborted } from "@scrollback/store-core/internal";
+import {
+  type Clock,
+  newIncarnation as newToken,
+  retry,
+  throwIfAborted,
+} from "@scrollback/store-core/internal";
 import type { Closing } from "./attempts.ts";
 import { isAlive, isEnd, isRecent, MAX_ATTEMPTS, momentOf, StartOver, tooManyWriters } from "./chain.ts";
 import { DELETED_MS, never, outlivesLateRoots, RELEASED_MS, SOLID_MARGIN_MS } from "./expiry.ts";

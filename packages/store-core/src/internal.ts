@@ -12,9 +12,9 @@ export {
   isPositiveInteger,
   isSignal,
   isStoreFactory,
-  isTtl,
   isText,
   isTimerMs,
+  isTtl,
   LONGEST_TTL_MS,
 } from "./arguments.ts";
 export { CALLBACK_MS, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";

@@ -123,7 +123,8 @@ test("a commit plans the same with what earlier commits found out, and asks for 
           for (let sequence = from; sequence < to; sequence++) left.delete(sequence);
         append.forEach((_, index) => {
           const sequence = planned.kept.next + index;
-          if (planned.removed.length === 0 || SequenceBounds.isWithin(planned.bounds, sequence)) left.add(sequence);
+          if (planned.removed.length === 0 || SequenceBounds.isWithin(planned.bounds, sequence))
+            left.add(sequence);
         });
         expect([...left].toSorted((a, b) => a - b)).toEqual(numbersOf(planned.bounds));
         append.forEach((kind, index) => {

@@ -159,7 +159,8 @@ export function planCommit(
       ? { bounds: grown, search: known }
       : trim(grown, maxMessages, trimming, kindOf, known);
   const dropped = drop === 0 ? NOTHING : SequenceBounds.rangesOutside(bounds, kept);
-  const removed = after.bounds === grown ? dropped : [...dropped, ...SequenceBounds.rangesOutside(grown, after.bounds)];
+  const removed =
+    after.bounds === grown ? dropped : [...dropped, ...SequenceBounds.rangesOutside(grown, after.bounds)];
   return { kept, bounds: after.bounds, removed, search: after.search };
 }
 

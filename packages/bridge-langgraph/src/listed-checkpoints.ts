@@ -1,0 +1,38 @@
+import { StoreError } from "@scrollback/store-core";
+import type { CheckpointLog } from "./checkpoint-log.ts";
+import type { CheckpointAddress } from "./configurable.ts";
+import type { CheckpointMessage } from "./log-message.ts";
+import type { CheckpointContent } from "./log-reading.ts";
+
+type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
+
+/** A checkpoint that a list has found. */
+export interface ListedCheckpoint {
+  readonly namespace: Namespace;
+  readonly checkpoint: CheckpointMessage;
+  /** Undefined if the checkpoint was dropped since. */
+  readonly content: () => Promise<CheckpointContent | undefined>;
+}
+
+/** Yields the checkpoints of a log, highest id first, or the one with this id. */
+export async function* listedCheckpoints(
+  namespace: Namespace,
+  log: CheckpointLog,
+  id: string | undefined,
+): AsyncGenerator<ListedCheckpoint> {
+  if (id === undefined) {
+    for await (const [found, reading] of log.checkpoints())
+      yield {
+        ...{ namespace, checkpoint: found.checkpoint },
+        content: () =>
+          reading.content(found).catch((error: unknown) => {
+            // The log was replaced meanwhile: the new one may still have the checkpoint.
+            if (!StoreError.is(error, "CONFLICT")) throw error;
+            return log.content(found.checkpoint.id);
+          }),
+      };
+    return;
+  }
+  const content = await log.content(id);
+  if (content) yield { namespace, checkpoint: content.checkpoint, content: async () => content };
+}
