@@ -140,6 +140,7 @@ export const navigation: readonly Group[] = [
       ["15 Entries of lists", "decisions/0015-a-head-names-its-entries"],
       ["16 PostgreSQL in tables", "decisions/0016-postgresql-in-tables-and-functions"],
       ["17 Watches", "decisions/0017-a-watch-is-a-hint"],
+      ["18 LangGraph checkpoints", "decisions/0018-checkpoints-share-text"],
     ],
   },
   {
