@@ -12,7 +12,7 @@ import {
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import type { MessageStore, StoreFactory } from "@scrollback/store-core";
-import { LONGEST_TTL_MS } from "@scrollback/store-core/internal";
+import { isTtl } from "@scrollback/store-core/internal";
 import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 import { RETRIES, retried } from "./retried.ts";
@@ -188,7 +188,8 @@ export class ThreadRegistry {
   /** A registration lives longer than a log that was written before it was to be renewed. */
   get #ttlMs(): number | undefined {
     const { ttlMs } = this.#stores.settings;
-    return ttlMs === undefined ? undefined : Math.min(2 * ttlMs, LONGEST_TTL_MS);
+    // Twice the longest time is more than a store takes.
+    return ttlMs === undefined || isTtl(2 * ttlMs) ? ttlMs : 2 * ttlMs;
   }
 
   #expiresAt(): number | undefined {

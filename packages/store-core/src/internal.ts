@@ -15,7 +15,6 @@ export {
   isText,
   isTimerMs,
   isTtl,
-  LONGEST_TTL_MS,
 } from "./arguments.ts";
 export { CALLBACK_MS, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";

@@ -1,7 +1,7 @@
 import { isListed } from "@scrollback/collections/internal";
 import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
-import { isRecordTime, LONGEST_TTL_MS } from "@scrollback/store-core/internal";
+import { isRecordTime, isTtl } from "@scrollback/store-core/internal";
 import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
 import { foreignProblem } from "./foreign-line.ts";
@@ -222,7 +222,7 @@ async function headerProblem(
     const problem = isRecordTime(time);
     if (problem) return `${name} ${problem}`;
   }
-  if (Number(expiresAt) > Date.now() + LONGEST_TTL_MS)
+  if (isTtl(Math.max(1, Math.ceil(Number(expiresAt) - Date.now()))))
     return "expiresAt must be at most 36,500 days from now";
   const problem = valueProblem("metadata", header);
   const metadata = problem === undefined ? textOfValue("metadata", header) : undefined;
