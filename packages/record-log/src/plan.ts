@@ -7,7 +7,7 @@ import {
   SequenceBounds,
   type TrimSearch,
 } from "@scrollback/store-core/driver";
-import { type MessageKind, NOT_SEARCHED } from "@scrollback/store-core/internal";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
 import { boundsOf, type Head, spotsIn } from "./format.ts";
@@ -156,8 +156,8 @@ export function planRow(chain: Chain, base: Head, request: RowRequest, options: 
 
 type BoundsPlan = Pick<ReturnType<typeof planCommit>, "kept" | "bounds" | "search">;
 
-function searchOf({ searched }: Head): TrimSearch {
-  if (!searched) return NOT_SEARCHED;
+function searchOf({ searched }: Head): TrimSearch | undefined {
+  if (!searched) return undefined;
   const [userless, startless, newestCompaction] = searched;
   return { userless, startless, newestCompaction };
 }
@@ -186,17 +186,15 @@ function planBounds(
   chain: Chain,
   before: SequenceBounds,
   request: RowRequest,
-  known: TrimSearch,
+  known: TrimSearch | undefined,
 ): BoundsPlan {
   const kindOf = (sequence: number, kept: SequenceBounds) =>
     kindAt(chain, request, sequence, kept, before.next);
   const { commits } = request;
-  if (!commits) return planCommit(before, request, request, kindOf, known);
-  let [bounds, search] = [before, known];
-  for (const commit of commits) {
-    ({ bounds, search } = planCommit(bounds, commit, commit, kindOf, search));
-  }
-  return { kept: before, bounds, search };
+  const [first = request, ...rest] = commits ?? [];
+  let plan = planCommit(before, first, first, kindOf, known);
+  for (const commit of rest) plan = planCommit(plan.bounds, commit, commit, kindOf, plan.search);
+  return commits ? { ...plan, kept: before } : plan;
 }
 
 /** @param next the sequence number of the row's first message. */

@@ -19,9 +19,7 @@ export {
 export { CALLBACK_MS, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
-export { parseRevision } from "./driver/driver.ts";
 export { newIncarnation } from "./driver/incarnation.ts";
-export { closedError } from "./errors.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { MemoryIndex } from "./memory/memory-index.ts";
 export { isBlankText } from "./message/blank-messages.ts";
@@ -44,7 +42,6 @@ export {
   type HistoryTraits,
   keepsReasoning,
   pairedHistory,
-  type ReportTarget,
   reportOnce,
   reportUnpaired,
 } from "./message/history.ts";
@@ -52,7 +49,6 @@ export {
   isCompactionPart,
   kindOf,
   type MessageKind,
-  type ProviderOptions,
   SUMMARY_MARK,
 } from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";
@@ -63,7 +59,6 @@ export {
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
-export { abortedError, pause, type Retries, retry, throwIfAborted, untilAborted } from "./retry.ts";
+export { abortedError, pause, retry, throwIfAborted, untilAborted } from "./retry.ts";
 export { emitWarning, unrefTimer } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";
-export { NOT_SEARCHED } from "./trimming/trimming.ts";

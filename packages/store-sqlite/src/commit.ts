@@ -7,7 +7,6 @@ import {
   REMEMBERED_OPERATIONS,
   SequenceBounds,
 } from "@scrollback/store-core/driver";
-import { NOT_SEARCHED } from "@scrollback/store-core/internal";
 import { assertNewestMessage } from "./head-check.ts";
 import { detachThread, removeRows, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
@@ -64,13 +63,7 @@ function apply(
 
   const kindAt = (sequence: number) =>
     kindOfRecord(fromStored(statements.headOfMessage.get(key, sequence)?.head));
-  const { kept, bounds, removed, search } = planCommit(
-    before,
-    request,
-    request,
-    kindAt,
-    thread ?? NOT_SEARCHED,
-  );
+  const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread);
   // Not by number, so that nothing is left if a number is damaged.
   if (request.drop === "all") statements.deleteAllMessages(key);
   else for (const { from, to } of removed) statements.deleteMessages(key, from, to);

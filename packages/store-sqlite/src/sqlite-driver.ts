@@ -1,4 +1,5 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -15,7 +16,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import { closedError, pause, systemClock, untilAborted } from "@scrollback/store-core/internal";
+import { pause, systemClock, untilAborted } from "@scrollback/store-core/internal";
 import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";
@@ -230,6 +231,6 @@ export class SqliteDriver implements Driver {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
   }
 }

@@ -1,10 +1,5 @@
-import type { Part } from "@scrollback/store-core";
-import {
-  fileContent,
-  fileSource,
-  type MessageLosses,
-  type ProviderOptions,
-} from "@scrollback/store-core/internal";
+import type { Part, TextPart } from "@scrollback/store-core";
+import { fileContent, fileSource, type MessageLosses } from "@scrollback/store-core/internal";
 import type { UIPart } from "./tool-parts.ts";
 
 /** Converts a part of a UI message that is not a tool's to a part of a `ChatMessage`; undefined if it has no counterpart. */
@@ -48,5 +43,7 @@ export function chatPart(part: UIPart, path: string, losses: MessageLosses): Par
 function optionsOf(rest: { providerMetadata?: unknown }, path: string, losses: MessageLosses) {
   const { providerMetadata, ...unread } = rest;
   losses.unread(path, unread);
-  return providerMetadata == null ? {} : { providerOptions: providerMetadata as ProviderOptions };
+  return providerMetadata == null
+    ? {}
+    : { providerOptions: providerMetadata as NonNullable<TextPart["providerOptions"]> };
 }

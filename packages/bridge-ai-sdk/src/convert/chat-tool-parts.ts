@@ -1,5 +1,5 @@
-import type { Part } from "@scrollback/store-core";
-import type { MessageLosses, ProviderOptions } from "@scrollback/store-core/internal";
+import type { Part, TextPart } from "@scrollback/store-core";
+import type { MessageLosses } from "@scrollback/store-core/internal";
 import { getToolName } from "ai";
 import type { ToolPart } from "./tool-parts.ts";
 
@@ -97,6 +97,6 @@ function approvalParts(
   return { request, response };
 }
 
-function optionsOf(metadata: unknown): { providerOptions?: ProviderOptions } {
-  return metadata == null ? {} : { providerOptions: metadata as ProviderOptions };
+function optionsOf(metadata: unknown): { providerOptions?: NonNullable<TextPart["providerOptions"]> } {
+  return metadata == null ? {} : { providerOptions: metadata as NonNullable<TextPart["providerOptions"]> };
 }

@@ -1,5 +1,9 @@
 import { StoreError } from "@scrollback/store-core";
-import { type ReportTarget, reportOnce } from "@scrollback/store-core/internal";
+import { reportOnce } from "@scrollback/store-core/internal";
+
+/** Where a problem of a conversation is reported. */
+export type ReportTarget = Parameters<typeof reportOnce>[0];
+
 import type { ModelMessage, UIMessage } from "ai";
 import { isTakenFile } from "./file-types.ts";
 import { isFileUrl, isThere } from "./file-url.ts";

@@ -1,4 +1,4 @@
-import { callNow, isText, type ReportTarget } from "@scrollback/store-core/internal";
+import { callNow, isText } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
   stepCountIs,
@@ -7,6 +7,7 @@ import {
   toUIMessageStream,
   type UIMessage,
 } from "ai";
+import type { ReportTarget } from "../convert/old-files.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "../options.ts";
 import { ERROR_TEXT } from "../streams/contained-stream.ts";
 import type { RecorderOptions } from "./answer-recorder.ts";

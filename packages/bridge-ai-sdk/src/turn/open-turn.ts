@@ -1,7 +1,8 @@
 import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
 import { isString } from "@scrollback/store-core/driver";
-import { CALLBACK_MS, callNow, callWithin, type ReportTarget } from "@scrollback/store-core/internal";
+import { CALLBACK_MS, callNow, callWithin } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
+import type { ReportTarget } from "../convert/old-files.ts";
 import type { BeginTurnOptions, MessageOptions, Turn, UIOptions } from "../options.ts";
 import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";

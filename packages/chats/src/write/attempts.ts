@@ -1,5 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import { type Retries, retry } from "@scrollback/store-core/internal";
+import { retry } from "@scrollback/store-core/internal";
 import { OutdatedError } from "../read/chat-view.ts";
 
 /** The retries of a write that loses to other writers: 21 attempts, with pauses that grow to 0.4 s. */
@@ -9,7 +9,7 @@ export const RETRIES = { attempts: 21, longestPause: 4 };
 export function whileOutdated<T>(
   method: string,
   attempt: (lost: number) => Promise<T>,
-  options: Pick<Retries, "signal" | "isFirstCached" | "exhausted">,
+  options: Pick<NonNullable<Parameters<typeof retry>[1]>, "signal" | "isFirstCached" | "exhausted">,
 ): Promise<T> {
   return retry(attempt, {
     ...RETRIES,

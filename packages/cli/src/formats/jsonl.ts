@@ -222,7 +222,7 @@ async function headerProblem(
     const problem = isRecordTime(time);
     if (problem) return `${name} ${problem}`;
   }
-  if (isTtl(Math.max(1, Math.ceil(Number(expiresAt) - Date.now()))))
+  if (expiresAt !== undefined && isTtl(Math.max(1, Math.ceil(Number(expiresAt) - Date.now()))))
     return "expiresAt must be at most 36,500 days from now";
   const problem = valueProblem("metadata", header);
   const metadata = problem === undefined ? textOfValue("metadata", header) : undefined;

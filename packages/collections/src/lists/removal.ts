@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
-import type { Retries } from "@scrollback/store-core/internal";
 import { type Entries, entriesIn, listedOf } from "./entries.ts";
 import {
   entryValueOf,
@@ -16,7 +15,7 @@ import {
 } from "./listed.ts";
 
 /** Options of {@link removeThread}. */
-export interface RemoveOptions<S> extends Pick<Retries, "signal" | "attempts" | "longestPause" | "clock"> {
+export interface RemoveOptions<S> extends NonNullable<Parameters<typeof retryOnConflict>[1]> {
   /** Whether this thread is meant. An unreadable one is then not deleted. Default: any is, readable or not. */
   isMeant?(snapshot: S): boolean;
   /** Deletes what the thread refers to, before the thread is deleted at the same revision. Runs again if the thread has changed. */

@@ -1,6 +1,6 @@
 import type { Revision } from "@scrollback/store-core";
 import { planCommit, SequenceBounds } from "@scrollback/store-core/driver";
-import { type MessageKind, NOT_SEARCHED } from "@scrollback/store-core/internal";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import type { Operation, Text } from "./operation.ts";
 
 /** A text and its position in the rows of a commit. */
@@ -53,7 +53,7 @@ export function apply(
     { drop: operation.drop, append: operation.append.map(({ record }) => record) },
     operation.settings,
     (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
-    { ...NOT_SEARCHED, newestCompaction: newestCompactionIn(before) },
+    { userless: 0, startless: 0, newestCompaction: newestCompactionIn(before) },
   );
   const { first, next } = plan.bounds;
   const messages: Placed[] = [];
