@@ -53,7 +53,7 @@ export function apply(
     { drop: operation.drop, append: operation.append.map(({ record }) => record) },
     operation.settings,
     (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
-    { userless: 0, startless: 0, newestCompaction: newestCompactionIn(before) },
+    { userless: 1, startless: 1, newestCompaction: newestCompactionIn(before) },
   );
   const { first, next } = plan.bounds;
   const messages: Placed[] = [];
