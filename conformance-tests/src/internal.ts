@@ -6,6 +6,6 @@
 export { default as fc } from "fast-check";
 export { callDamaged } from "./damaged.ts";
 export { rejection } from "./errors.ts";
-export { formatLoad, underLoad } from "./faults/index.ts";
+export { formatLoad, underLoad } from "./faults/load.ts";
 export { textsIn, user } from "./messages.ts";
 export { Random } from "./observed/random.ts";

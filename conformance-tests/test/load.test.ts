@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import { type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
-import { formatLoad, underLoad } from "../src/faults/index.ts";
+import { formatLoad, underLoad } from "../src/faults/load.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 
 const outage = () => new StoreError("UNAVAILABLE", "gone for a while", { retryable: true });

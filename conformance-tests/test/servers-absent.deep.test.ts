@@ -36,9 +36,13 @@ const unavailable = {
   standIn: { suite: "trixie" },
 } as const;
 
-test.each(["startServer", "startRedisCluster", "startRedisSentinel"])(
+test.each([
+  ["startServer", "index"],
+  ["startRedisCluster", "internal"],
+  ["startRedisSentinel", "internal"],
+])(
   "%s without an engine fails with the options, and installs and starts nothing",
-  async (start) => {
+  async (start, entryPoint) => {
     const folder = await mkdtemp(join(tmpdir(), "scrollback-no-engine-"));
     const called = join(folder, "called");
     for (const program of ["apt-get", "dockerd", "docker", "debootstrap", "flock"]) {
@@ -47,7 +51,7 @@ test.each(["startServer", "startRedisCluster", "startRedisSentinel"])(
     }
     // On a platform that Testcontainers does not know, it looks for an engine only where DOCKER_HOST says.
     const script = `Object.defineProperty(process, "platform", { value: "none" });
-      const servers = await import("${new URL("../servers/index.ts", import.meta.url).href}");
+      const servers = await import("${new URL(`../servers/${entryPoint}.ts`, import.meta.url).href}");
       await servers.${start}("redis-7").catch((error) => console.log(error.message));`;
     const env = {
       PATH: [folder, process.env.PATH].join(delimiter),

@@ -21,7 +21,7 @@ export interface ChangeOptions extends SelectionOptions {
 }
 
 /** A thread that is changed. */
-export interface Head extends Pick<ThreadPage<unknown>, "count" | "metadata"> {
+export interface ThreadToChange extends Pick<ThreadPage<unknown>, "count" | "metadata"> {
   readonly threadId: string;
   readonly revision: Revision;
   /** The metadata cannot be read. */
@@ -36,7 +36,11 @@ export interface ThreadChange {
   readonly question: (threads: string) => string;
   readonly resume: string;
   /** Changes a thread if it is still at this revision. */
-  readonly change: (stores: StoreFactory<unknown>, head: Head, signal: AbortSignal) => Promise<void>;
+  readonly change: (
+    stores: StoreFactory<unknown>,
+    head: ThreadToChange,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /**
    * Changes a thread whose revision is unknown: removes a damaged thread, or the remains of an expired one that was named by its id.
    * Absent if the change needs a readable thread.
@@ -141,7 +145,7 @@ async function readHead(
   stores: StoreFactory<unknown>,
   { threadId, unreadable }: WorkItem,
   signal: AbortSignal,
-): Promise<ThreadPage<unknown> & Pick<Head, "isDamaged">> {
+): Promise<ThreadPage<unknown> & Pick<ThreadToChange, "isDamaged">> {
   // Not read: a damaged id finds no thread, or another one.
   if (unreadable !== undefined) throw new StoreError("CORRUPT", unreadable, { threadId });
   let isDamaged = false;

@@ -1,7 +1,7 @@
 import { iterateEntries, removeAnyThread } from "@scrollback/collections";
 import { isListed, type ListedEntry, listAgain, missingEntries } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import type { Head } from "./change-threads.ts";
+import type { ThreadToChange } from "./change-threads.ts";
 import { headProblem } from "./layers.ts";
 
 /** Where a thread is listed, as its entries say. */
@@ -64,7 +64,7 @@ export class ThreadRemoval {
   async remove(
     stores: StoreFactory<unknown>,
     threadId: string,
-    head: Head | undefined,
+    head: ThreadToChange | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const at = head && { expectedRevision: head.revision };

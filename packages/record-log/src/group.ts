@@ -24,7 +24,7 @@ export interface RowRequest extends CommitRequest {
 }
 
 /** A write that can begin. */
-interface Turn {
+interface NextWrite {
   /** Aborted when no caller waits for the write any more. */
   readonly signal: AbortSignal | undefined;
   /** Begins the write. Settles when it ends. */
@@ -32,7 +32,7 @@ interface Turn {
 }
 
 /** A write that waits until the writes of the same process to the same thread before it have ended. */
-export interface WaitingWrite extends Turn {
+export interface WaitingWrite extends NextWrite {
   /** Undefined for a deletion. */
   readonly request: CommitRequest | undefined;
   readonly operation: Operation;
@@ -66,7 +66,11 @@ export type WriteRow = (
  * Removes the writes that begin next from a queue: the first one alone, or the longest run of commits from the first one on that
  * can share a row. So no write overtakes another one. Writes whose callers no longer wait are refused.
  */
-export function takeNext(waiting: WaitingWrite[], limits: RowLimits, writeRow: WriteRow): Turn | undefined {
+export function takeNext(
+  waiting: WaitingWrite[],
+  limits: RowLimits,
+  writeRow: WriteRow,
+): NextWrite | undefined {
   const first = firstOf(waiting);
   waiting.shift();
   if (!first || waiting.length === 0 || !canShare(first)) return first;
@@ -116,7 +120,7 @@ function canShare(write: WaitingWrite): write is SharingWrite {
   );
 }
 
-function turnOf(group: readonly SharingWrite[], waiting: WaitingWrite[], writeRow: WriteRow): Turn {
+function turnOf(group: readonly SharingWrite[], waiting: WaitingWrite[], writeRow: WriteRow): NextWrite {
   const requests = group.map(({ request }) => request);
   const operations = group.map(({ operation }) => operation);
   const { signal, release } = jointSignal(group.map((write) => write.signal));

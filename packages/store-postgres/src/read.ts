@@ -44,7 +44,7 @@ export function viewOf(request: ReadRequest, rows: readonly (readonly unknown[])
   };
 }
 
-interface Head extends SequenceBounds {
+interface ThreadNumbers extends SequenceBounds {
   readonly revision: string;
   readonly newestCompaction: number;
   readonly createdAt: number;
@@ -53,7 +53,7 @@ interface Head extends SequenceBounds {
   readonly expiresAt: number;
 }
 
-function headOf(text: string | undefined): Head {
+function headOf(text: string | undefined): ThreadNumbers {
   const [revision = "", ...numbers] = (text ?? "").split(" ");
   const [first, next, pinned, compaction, newestCompaction, createdAt, updatedAt, expiresAt] =
     numbers.map(Number);

@@ -2,7 +2,7 @@ import { SequenceBounds } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
 
 /** What a thread's newest commit says of its messages, and what the messages say. */
-export interface Head extends SequenceBounds {
+export interface ThreadNumbers extends SequenceBounds {
   /** The number of the newest commit. */
   readonly number: number;
   /** The sequence number of the newest message that is stored; `null` without messages. */
@@ -15,7 +15,7 @@ export interface Head extends SequenceBounds {
  * The contradiction of a thread whose messages are more than its newest commit counts; undefined if there is none. A reader would
  * miss the others, and a commit would leave them behind. Missing messages are no contradiction: a reader reports each.
  */
-export function contradictionIn(head: Head): string | undefined {
+export function contradictionIn(head: ThreadNumbers): string | undefined {
   const { pinned, compaction, first, next, number, newest, older } = head;
   const isRising = (pinned ?? 1) > 0 && (compaction ?? first) > (pinned ?? 0) && first > (compaction ?? 0);
   const kept = (pinned === null ? 0 : 1) + (compaction === null ? 0 : 1);
@@ -31,7 +31,7 @@ export function contradictionIn(head: Head): string | undefined {
  *
  * @throws StoreError `CORRUPT` if the newest message is missing.
  */
-export function assertNewestMessage(head: Head): void {
+export function assertNewestMessage(head: ThreadNumbers): void {
   if ((head.newest ?? 0) < SequenceBounds.lastOf(head)) {
     throw damagedThread("its newest messages are missing, or those of its newest commits");
   }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ThreadView, TrimSearch } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
-import { contradictionIn, type Head } from "./head-check.ts";
+import { contradictionIn, type ThreadNumbers } from "./head-check.ts";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -59,7 +59,7 @@ export function prepareCommand(
 }
 
 /** A thread after its newest commit, as listings show it. */
-export interface ThreadSummary extends Head {
+export interface ThreadSummary extends ThreadNumbers {
   readonly key: number;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
@@ -83,7 +83,7 @@ export interface ThreadKey {
   readonly expiresAt: bigint | null;
 }
 
-/** Two columns of a {@link Head}. Each is a search of the index, because at most two messages are pinned. */
+/** Two columns of a {@link ThreadNumbers}. Each is a search of the index, because at most two messages are pinned. */
 const newestMessage = "(SELECT max(sequence) FROM $messages WHERE thread = t.key)";
 const olderMessages = "(SELECT count(*) FROM $messages WHERE thread = t.key AND sequence < c.first)";
 

@@ -3,7 +3,7 @@ import { type ChatMessage, chatMessageTraits, type Part, StoreError } from "@scr
 import { splitOpenExchange } from "./exchange.ts";
 
 /** A history and a new input, arranged for the model. */
-export interface Turn {
+export interface ArrangedInput {
   /** The conversation so far; a reducer may shorten it. */
   readonly earlier: readonly ChatMessage[];
   /**
@@ -22,7 +22,7 @@ export function turnOf(
   history: readonly ChatMessage[],
   input: readonly ChatMessage[],
   isStorable: boolean,
-): Turn {
+): ArrangedInput {
   const shown = history.filter((message, index) => {
     const next = history[index + 1];
     return !isPartial(message) || next === undefined || next.role === "user";
@@ -54,7 +54,7 @@ function startOf(input: readonly ChatMessage[], history: readonly ChatMessage[])
  * The turn of an input whose messages are in the history by their ids, and followed by messages. If its steps have no answer, the
  * model gets it after the other messages.
  */
-function findById(input: readonly ChatMessage[], history: readonly ChatMessage[]): Turn | undefined {
+function findById(input: readonly ChatMessage[], history: readonly ChatMessage[]): ArrangedInput | undefined {
   if (input.length === 0 || input.some(({ id }) => id === undefined)) return undefined;
   const start = history.findIndex((_, from) =>
     input.every(({ id }, index) => id === history[from + index]?.id),

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
 import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
-import type { HistoryReducer, StreamedPart } from "../agent/index.ts";
+import type { HistoryReducer } from "../agent/options.ts";
+import type { StreamedPart } from "../agent/run-steps.ts";
 
 /**
  * A participant of a chat: a `ChatAgent`, an {@link AggregatorAgent}, or any object with an id and `invoke`.

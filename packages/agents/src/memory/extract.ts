@@ -5,13 +5,13 @@ import { generateText, type LanguageModel } from "ai";
 import { rememberable } from "./remembered.ts";
 
 /** One turn to extract facts from. */
-export interface Turn {
+export interface Exchange {
   readonly request: readonly ChatMessage[];
   readonly response: readonly ChatMessage[];
 }
 
 /** Returns the facts to remember from a turn, each one line of text; an empty list for none. */
-export type ExtractFunction = (turn: Turn, options: { signal?: AbortSignal }) => Promise<string[]>;
+export type ExtractFunction = (turn: Exchange, options: { signal?: AbortSignal }) => Promise<string[]>;
 
 /** A model that extracts facts. `prompt` is its instructions: to answer with one fact per line. */
 export interface ExtractModel {
@@ -38,7 +38,7 @@ export const isExtract: Check = (value) => {
 /** The facts to remember from a turn. */
 export async function extractFacts(
   extract: ExtractFunction | ExtractModel,
-  turn: Turn,
+  turn: Exchange,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const facts =
@@ -50,7 +50,7 @@ export async function extractFacts(
 
 async function askModel(
   { model, prompt = DEFAULT_PROMPT }: ExtractModel,
-  { request, response }: Turn,
+  { request, response }: Exchange,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const lines = rememberable([...request, ...response]).map(({ role, content }) => `${role}: ${content}`);

@@ -15,7 +15,7 @@ export const sharingMutants: readonly Mutant[] = [
   off(
     "the commits of a row are trimmed one after the other",
     ["steady", 26],
-    ["plan", "planBounds", "if (!commits) {", "if (before) {"],
+    ["plan", "planBounds", "...rest] = commits ?? [];", "...rest] = [];"],
   ),
   off(
     "each commit of a row remembers its attempt",

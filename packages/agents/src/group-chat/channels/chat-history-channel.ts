@@ -1,7 +1,7 @@
 import { type ChatMessage, jsonCodec, StoreError } from "@scrollback/store-core";
 import { invalid, isString } from "@scrollback/store-core/driver";
 import { untilAborted } from "@scrollback/store-core/internal";
-import type { HistoryReducer } from "../../agent/index.ts";
+import type { HistoryReducer } from "../../agent/options.ts";
 import { checkMessages } from "../../thread/check-messages.ts";
 import {
   type AgentChannel,

@@ -1,8 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
 import { generateText, type LanguageModel } from "ai";
-import type { HistoryReducer } from "../../agent/index.ts";
 import { textOf } from "../../agent/model-messages.ts";
+import type { HistoryReducer } from "../../agent/options.ts";
 
 /** A language model of the AI SDK, or the id of one. */
 export const isModel: Check = (value) =>

@@ -1,2 +1,0 @@
-export { type GoldenOptions, runGolden } from "./run-golden.ts";
-export { type GoldenFact, type GoldenFacts, writeGolden } from "./write-golden.ts";

@@ -1,7 +1,0 @@
-export type {
-  ContextProvider,
-  ContextProviders,
-  Invocation,
-  InvocationContext,
-  ProvidedContext,
-} from "./context-provider.ts";

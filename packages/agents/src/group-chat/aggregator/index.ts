@@ -1,2 +1,0 @@
-export { AggregatorAgent, type AggregatorAgentOptions } from "./aggregator-agent.ts";
-export type { AggregatorMode } from "./aggregator-channel.ts";

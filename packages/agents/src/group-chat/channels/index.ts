@@ -1,2 +1,0 @@
-export { channelKey } from "./channel.ts";
-export { ChatHistoryChannel } from "./chat-history-channel.ts";
