@@ -102,19 +102,20 @@ describe.concurrent("a server that cannot be used", () => {
       url.password = "hunter2";
       url.searchParams.set("authMechanism", mechanism);
       await using stores = createMongoStores({ url: url.href, collectionName: collectionName() });
-      const start = performance.now();
       for (const call of [
         () => stores.open().listMessages(),
         () => stores.open().addMessages([user("a private text")]),
         () => stores.setup(),
       ]) {
+        const start = performance.now();
         const error = await rejection(call());
+        // A call that is repeated takes 5 seconds. One login takes most of a second of computing.
+        expect(performance.now() - start).toBeLessThan(5_000);
         expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
         expect(error.message).toContain("login");
         expect(error.message).not.toMatch(/hunter2|app-user|localhost/);
         expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/hunter2|private/);
       }
-      expect(performance.now() - start).toBeLessThan(3_000);
       expect(inspect(stores, { depth: 20, showHidden: true })).not.toContain("hunter2");
     },
   );
