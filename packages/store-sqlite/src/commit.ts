@@ -1,6 +1,7 @@
 import {
   type CommitOutcome,
   type CommitRequest,
+  expiryAfter,
   formatRevision,
   kindOfRecord,
   planCommit,
@@ -56,8 +57,8 @@ function apply(
   const before: SequenceBounds = thread ?? SequenceBounds.EMPTY;
   const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
-  const expiresAt =
-    request.ttlMs === undefined ? null : Math.min(now + request.ttlMs, Number.MAX_SAFE_INTEGER);
+  const expiry = expiryAfter(request, now);
+  const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
   const key = thread?.key ?? insertThread(statements, request, expiresAt);
   if (thread && expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, key);
 

@@ -16,12 +16,12 @@ export interface ThreadNumbers extends SequenceBounds {
  * miss the others, and a commit would leave them behind. Missing messages are no contradiction: a reader reports each.
  */
 export function contradictionIn(head: ThreadNumbers): string | undefined {
-  const { pinned, compaction, first, next, number, newest, older } = head;
-  const isRising = (pinned ?? 1) > 0 && (compaction ?? first) > (pinned ?? 0) && first > (compaction ?? 0);
-  const kept = (pinned === null ? 0 : 1) + (compaction === null ? 0 : 1);
+  const { first, next, number, newest, older } = head;
+  const pinned = SequenceBounds.pinnedOf(head);
+  const isRising = [...pinned, first].every((sequence, index, all) => sequence > (all[index - 1] ?? 0));
   if (!isRising || first > next || number < 1) return "the numbers of its newest commit are impossible";
   if ((newest ?? 0) >= next) return "those of its newest commits are missing";
-  if (older > kept) return "its newest commit does not count all of its messages";
+  if (older > pinned.length) return "its newest commit does not count all of its messages";
   return undefined;
 }
 
