@@ -12,6 +12,7 @@ import {
   LogReading,
   type LogState,
 } from "./log-reading.ts";
+import type { LogWindow } from "./log-window.ts";
 import { pruned } from "./prune.ts";
 import { retried } from "./retried.ts";
 
@@ -107,7 +108,7 @@ export class CheckpointLog {
       retried(async () => {
         try {
           // What is decided by a cached state without a commit, which compares the revision, is decided again.
-          if (!this.#cached || !(await this.#append(LogReading.of(this.#store, this.#cached), build)))
+          if (!this.#cached || !(await this.#append(new LogReading(this.#store, this.#cached), build)))
             await this.#append(await this.#read(FIRST_PAGE.newest), build);
         } catch (error) {
           this.#cached = undefined;
@@ -125,16 +126,16 @@ export class CheckpointLog {
    * @returns the number of dropped checkpoints.
    */
   async prune(
-    select: (all: readonly FoundCheckpoint[], reading: LogReading) => Promise<readonly FoundCheckpoint[]>,
+    select: (all: readonly FoundCheckpoint[]) => Promise<readonly FoundCheckpoint[]>,
   ): Promise<number> {
     return await this.#exclusively(() =>
       retried(async () => {
         this.#cached = undefined;
         const reading = await this.#read(LARGEST_PAGE);
         const all = await reading.all();
-        const kept = await select(all, reading);
+        const kept = await select(all);
         if (kept.length === all.length) return 0;
-        const { messages, ...rest } = await pruned(reading, kept, all);
+        const { messages, ...rest } = pruned(reading.state.window, kept, all);
         const { registeredAt } = reading.state.format ?? {};
         const registered = registeredAt === undefined ? {} : { registeredAt };
         await this.#add(messages, 0, reading.state.revision, {
@@ -167,11 +168,7 @@ export class CheckpointLog {
   async #content(reading: LogReading, found: FoundCheckpoint): Promise<CheckpointContent> {
     const content = await reading.content(found);
     const { window } = reading.state;
-    if (
-      checkpointsOf(window)
-        .slice(0, CACHED)
-        .some(({ position }) => position === found.position)
-    ) {
+    if (found.position >= cachedFrom(window)) {
       for (const [channel, value] of content.values) window.remember(found.position, channel, value);
       this.#cache(reading.state);
     }
@@ -181,9 +178,8 @@ export class CheckpointLog {
   /** Caches the end of the log. */
   #cache(state: LogState): void {
     const { window } = state;
-    const oldest = checkpointsOf(window).at(CACHED - 1)?.position;
-    const isTrimmed = oldest !== undefined && oldest > window.low;
-    this.#cached = isTrimmed ? { ...state, window: window.from(oldest), older: undefined } : state;
+    const low = cachedFrom(window);
+    this.#cached = low > window.low ? { ...state, window: window.from(low), older: undefined } : state;
   }
 
   /** Returns whether something was added. */
@@ -206,7 +202,7 @@ export class CheckpointLog {
       const { registeredAt = 0 } = before;
       if (this.#ttlMs === undefined || Date.now() - registeredAt < this.#ttlMs / 2) return reading;
       await this.#registration.renew();
-      return LogReading.of(this.#store, { ...state, format: { ...before, ...registered } });
+      return new LogReading(this.#store, { ...state, format: { ...before, ...registered } });
     }
     await this.#registration.add();
     const format: LogFormat = before ?? {
@@ -218,7 +214,7 @@ export class CheckpointLog {
     const revision =
       state.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
     await this.#registration.confirm();
-    return LogReading.of(this.#store, { ...state, revision, format });
+    return new LogReading(this.#store, { ...state, revision, format });
   }
 
   async #commit(
@@ -265,4 +261,9 @@ export class CheckpointLog {
     const append = placed.map((message) => envelope("user", message));
     return await this.#store.commit({ ...rest, append }, { expectedRevision });
   }
+}
+
+/** The position of the oldest checkpoint that is cached; the beginning of a window without so many. */
+function cachedFrom(window: LogWindow): number {
+  return checkpointsOf(window).at(CACHED - 1)?.position ?? window.low;
 }

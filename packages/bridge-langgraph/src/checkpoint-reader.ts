@@ -9,7 +9,7 @@ import {
   TASKS,
 } from "@langchain/langgraph-checkpoint";
 import type { CheckpointLog } from "./checkpoint-log.ts";
-import { type CheckpointAddress, configOf } from "./configurable.ts";
+import { configOf, type Namespace } from "./configurable.ts";
 import type { CheckpointMessage } from "./log-message.ts";
 import type { CheckpointContent, FoundCheckpoint } from "./log-reading.ts";
 import { effectiveWrites } from "./pending-writes.ts";
@@ -17,8 +17,6 @@ import { decodeValue, type TypedValue } from "./typed-value.ts";
 
 /** Checkpoints before this version have the sends of their parent in the parent's pending writes. */
 const VERSION_WITH_TASKS = 4;
-
-type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 
 /** Restores checkpoint tuples from the content of a log. */
 export class CheckpointReader {

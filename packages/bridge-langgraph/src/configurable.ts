@@ -10,6 +10,9 @@ export interface CheckpointAddress {
   readonly checkpointId?: string;
 }
 
+/** The checkpoints of one namespace of a thread. */
+export type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
+
 /** @throws StoreError `INVALID_ARGUMENT` for an invalid id. */
 export function checkThreadId(
   method: string,

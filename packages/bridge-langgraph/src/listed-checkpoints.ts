@@ -1,10 +1,8 @@
 import { StoreError } from "@scrollback/store-core";
 import type { CheckpointLog } from "./checkpoint-log.ts";
-import type { CheckpointAddress } from "./configurable.ts";
+import type { Namespace } from "./configurable.ts";
 import type { CheckpointMessage } from "./log-message.ts";
 import type { CheckpointContent } from "./log-reading.ts";
-
-type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 
 /** A checkpoint that a list has found. */
 export interface ListedCheckpoint {

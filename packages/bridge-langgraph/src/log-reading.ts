@@ -52,28 +52,22 @@ export class LogReading {
   readonly #store: MessageStore;
   #state: LogState;
 
-  private constructor(store: MessageStore, state: LogState) {
+  /** Begins with a known state, without a request. */
+  constructor(store: MessageStore, state: LogState) {
     this.#store = store;
     this.#state = state;
   }
 
-  /** Begins with a known state, without a request. */
-  static of(store: MessageStore, state: LogState): LogReading {
-    return new LogReading(store, state);
-  }
-
   /** Reads the newest messages, at least `limit` of them or those that follow the cached state. */
   static async begin(store: MessageStore, limit: number, cached?: LogState): Promise<LogReading> {
-    const page = await readPage(store, { limit });
-    if (cached && page.revision === cached.revision) return new LogReading(store, cached);
+    const { low, messages, ...state } = await readPage(store, { limit });
+    if (cached && state.revision === cached.revision) return new LogReading(store, cached);
     const known = cached?.window;
-    const isSame = known && page.format && cached.format?.epoch === page.format.epoch;
-    if (!isSame || page.low > known.high || page.low + page.messages.length < known.high) {
-      const window = new LogWindow(page.low, page.messages);
-      return new LogReading(store, { ...page, window });
-    }
-    const window = known.withNewer(page.messages.slice(known.high - page.low));
-    return new LogReading(store, { ...page, window, older: cached.older });
+    const isSame = known && state.format && cached.format?.epoch === state.format.epoch;
+    if (!isSame || low > known.high || low + messages.length < known.high)
+      return new LogReading(store, { ...state, window: new LogWindow(low, messages) });
+    const window = known.withNewer(messages.slice(known.high - low));
+    return new LogReading(store, { ...state, window, older: cached.older });
   }
 
   /** What was read so far. */

@@ -1,6 +1,7 @@
 import { type ChannelValue, checkpointAddition } from "./checkpoint-writer.ts";
 import type { LogAddition, LogMessage } from "./log-message.ts";
-import type { CheckpointContent, FoundCheckpoint, LogReading } from "./log-reading.ts";
+import type { CheckpointContent, FoundCheckpoint } from "./log-reading.ts";
+import type { LogWindow } from "./log-window.ts";
 import { writesAddition } from "./pending-writes.ts";
 
 /** A log without the checkpoints that were dropped. */
@@ -15,14 +16,15 @@ export interface PrunedLog {
  * Writes a log again, from its beginning, with some of its checkpoints and their pending writes, and with the pending writes of
  * checkpoints that are not in the log yet. What they share with each other they share again.
  *
- * @param kept checkpoints of the reading.
- * @param all all checkpoints of the reading.
+ * @param window all messages.
+ * @param kept checkpoints of the window.
+ * @param all all checkpoints of the window.
  */
-export async function pruned(
-  reading: LogReading,
+export function pruned(
+  window: LogWindow,
   kept: readonly FoundCheckpoint[],
   all: readonly FoundCheckpoint[],
-): Promise<PrunedLog> {
+): PrunedLog {
   const keptPositions = new Set(kept.map(({ position }) => position));
   const known = new Set(all.map(({ checkpoint }) => checkpoint.id));
   const keptIds = new Set(kept.map(({ checkpoint }) => checkpoint.id));
@@ -32,19 +34,18 @@ export async function pruned(
   const add = ({ parts, message }: LogAddition): number => messages.push(...parts, message) - 1;
   let highest: string | undefined;
   let isUnsorted = false;
-  const { window } = reading.state;
   for (let position = window.low; position < window.high; position++) {
     const message = window.at(position);
     if (message?.kind === "writes") {
       const { checkpointId: id } = message;
       if (!keptIds.has(id) && known.has(id)) continue;
-      const values = message.writes.map((_, place) => window.value(position, place));
       const writes = message.writes.map(
         ([index, channel], place) => [index, channel, window.value(position, place)] as const,
       );
       const before = written.get(id);
       const addition = writesAddition(messages.length, message, writes, before);
       const at = add(addition);
+      const values = writes.map(([, , value]) => value);
       if (before)
         written.set(id, { ...before, writes: [...before.writes, { ...addition, position: at, values }] });
       else if (!early.has(id)) early.set(id, at);

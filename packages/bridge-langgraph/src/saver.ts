@@ -12,16 +12,17 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
+import { isStoreFactory } from "@scrollback/store-core/internal";
 import { CheckpointLog } from "./checkpoint-log.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import {
   addressOf,
-  type CheckpointAddress,
   checkConfig,
   checkpointIdOf,
   checkThreadId,
   configOf,
+  type Namespace,
   namespaceOf,
   requiredAddress,
 } from "./configurable.ts";
@@ -30,7 +31,6 @@ import type { CheckpointMessage } from "./log-message.ts";
 import type { FoundCheckpoint } from "./log-reading.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
-import { checkStores } from "./options.ts";
 import { encodeWrites, writesAddition } from "./pending-writes.ts";
 import { retried } from "./retried.ts";
 import {
@@ -45,8 +45,6 @@ import { ThreadRegistry } from "./thread-registry.ts";
 
 /** The logs whose end is cached, so that a write needs no read: their number, and the size of their values in characters. */
 const CACHE = { logs: 256, size: 64 * 1_024 ** 2 };
-
-type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 
 /**
  * A LangGraph checkpointer on the stores of any Scrollback backend. Any number of processes and savers may share a store.
@@ -73,14 +71,14 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
    *   without an index.
    */
   constructor(options: ScrollbackSaverOptions) {
-    checkOptions("ScrollbackSaver", options ?? null, {
-      stores: hasMethods("withTraits"),
+    const checks = {
+      stores: isStoreFactory("checkpoints"),
       prefix: isId,
       serde: hasMethods("dumpsTyped", "loadsTyped"),
       staleWriter: isOneOf("fork", "reject"),
-    });
+    };
+    checkOptions("ScrollbackSaver", options, checks, ["stores"]);
     const { stores, prefix = "langgraph", serde, staleWriter = "fork" } = options;
-    checkStores("ScrollbackSaver", stores);
     super(serde);
     this.#rejectsStale = staleWriter === "reject";
     this.#stores = stores.withTraits(chatMessageTraits);

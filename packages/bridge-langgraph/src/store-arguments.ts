@@ -1,23 +1,11 @@
 import { type Operation, validateNamespace } from "@langchain/langgraph-checkpoint";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { hasMethods, invalid } from "@scrollback/store-core/driver";
+import { invalid } from "@scrollback/store-core/driver";
 import { isCount } from "@scrollback/store-core/internal";
 import { placeProblem } from "./item-names.ts";
 import { checkLimit, checkObject } from "./saver-arguments.ts";
 
 const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
-
-/**
- * Refuses stores that trim, which would lose a part of an item that is larger than a message.
- *
- * @throws StoreError `INVALID_ARGUMENT`, also for anything but a store factory.
- */
-export function checkItemStores(stores: unknown): void {
-  const problem = hasMethods("withTraits")(stores);
-  if (problem) invalid("ScrollbackStore: stores must be a store factory");
-  if ((stores as { settings?: { maxMessages?: number } }).settings?.maxMessages !== undefined)
-    invalid("ScrollbackStore: stores must not have maxMessages; give a factory without it");
-}
 
 /**
  * Refuses an invalid operation, and one that needs vectors.

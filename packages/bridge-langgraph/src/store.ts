@@ -17,12 +17,12 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId } from "@scrollback/store-core/driver";
-import { isBoolean, isTtl } from "@scrollback/store-core/internal";
+import { checkOptions, invalid, isId } from "@scrollback/store-core/driver";
+import { isBoolean, isStoreFactory, isTtl } from "@scrollback/store-core/internal";
 import { matchesFilter } from "./item-filter.ts";
 import { type FoundItem, ItemTable, MAX_PAGE } from "./item-table.ts";
 import { checkObject } from "./saver-arguments.ts";
-import { checkItemStores, checkLabels, checkOperation } from "./store-arguments.ts";
+import { checkLabels, checkOperation } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;
 /** The number of items that are read, or written, concurrently. */
@@ -70,13 +70,13 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
    */
   constructor(options: ScrollbackStoreOptions) {
     super();
-    checkOptions("ScrollbackStore", options ?? null, {
-      stores: hasMethods("withTraits"),
+    const checks = {
+      stores: isStoreFactory("items"),
       prefix: isId,
       ttlMs: isTtl,
       refreshOnRead: isBoolean,
-    });
-    checkItemStores(options.stores);
+    };
+    checkOptions("ScrollbackStore", options, checks, ["stores"]);
     const { prefix = "langgraph-store", refreshOnRead = true } = options;
     this.#stores = options.stores.withTraits(chatMessageTraits);
     const ttlMs = options.ttlMs ?? this.#stores.settings.ttlMs;
