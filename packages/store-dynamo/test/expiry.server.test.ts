@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { startServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/record-log";
 import { createStores } from "@scrollback/store-core/driver";
@@ -11,17 +12,26 @@ import { tablesOn } from "./tables-on.ts";
 
 // A server of its own, because DynamoDB Local deletes only 20 expired items of all tables in 10 seconds.
 const server = startServer("dynamodb");
-const { raw, ownTable, createWithoutIndex } = tablesOn(server);
-afterAll(async () => (await server).stop());
+const { ownTable, createWithoutIndex } = tablesOn(server);
+/** It waits for a reply longer than the stores' own client, because a new server on a busy machine can be slow. */
+const patient = server.then(
+  ({ url }) =>
+    new DynamoDBClient({ endpoint: url, region: "eu-central-1", requestHandler: { socketTimeout: 60_000 } }),
+);
+afterAll(async () => {
+  (await patient).destroy();
+  await (await server).stop();
+});
 
 const DAY = 24 * 60 * 60 * 1_000;
 
 describe.concurrent("setup", () => {
   test("lets the server delete only expired items", async ({ expect }) => {
-    const { TableName, url } = await ownTable();
-    await using stores = createDynamoStores({ url });
+    const { TableName } = await ownTable();
+    const client = await patient;
+    await using stores = createDynamoStores({ client, tableName: TableName });
     await stores.setup();
-    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    const log = new DynamoRecordLog({ client, tableName: TableName, owned: false });
     for (const number of [1, 2, 3, 4]) {
       const expiresAt = number < 3 ? Date.now() - DAY : Date.now() + DAY;
       await log.insert("a", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
@@ -33,12 +43,13 @@ describe.concurrent("setup", () => {
   test("lets the server delete rows of threads written before and after, which stay intact", async ({
     expect,
   }) => {
-    const { TableName, url } = await ownTable();
+    const { TableName } = await ownTable();
+    const client = await patient;
     // DynamoDB Local does not delete an expired item that is missing in a sparse index of its table.
     await createWithoutIndex(TableName);
-    await using stores = createDynamoStores({ url, maxMessages: 5 });
+    await using stores = createDynamoStores({ client, tableName: TableName, maxMessages: 5 });
     await stores.setup();
-    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    const log = new DynamoRecordLog({ client, tableName: TableName, owned: false });
     // A process of 40 days ago: rows that it gave an expiry have expired by now.
     const past: Clock = {
       wall: () => Date.now() - 40 * DAY,

@@ -73,10 +73,11 @@ export const listing: readonly ContractTest[] = [
       expect(await idsOf({ pinned: false })).toEqual(["labelled", "plain"]);
       expect(await idsOf({ labels: { kind: "a" } })).toEqual(["labelled", "pinned"]);
       expect(await idsOf({ labels: { n: 1, kind: "a" } })).toEqual(["labelled"]);
-      const { cursor = "" } = await mine.list({ limit: 1 });
+      const { chats, cursor = "" } = await mine.list({ limit: 1 });
       for (const other of [{ archived: true }, { pinned: false }, { labels: { kind: "a" } }]) {
         const rest = (await mine.list({ ...other, cursor })).chats.map(({ id }) => id);
-        expect(rest).not.toContain("labelled");
+        // The first chat can be any, because several chats can be created in one millisecond.
+        expect(rest).not.toContain(chats[0]?.id);
       }
       await expect(mine.list({ cursor: "another" })).rejects.toMatchObject(
         storeError("INVALID_ARGUMENT", /cursor/),
