@@ -1,2 +1,2 @@
-export { ScrollbackSaver } from "./saver.ts";
-export type { ScrollbackSaverOptions } from "./saver-options.ts";
+export { ScrollbackSaver } from "./saver/saver.ts";
+export type { ScrollbackSaverOptions } from "./saver/saver-options.ts";

@@ -2,9 +2,9 @@ import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackChatMessageHistory } from "../src/history.ts";
+import { ScrollbackChatMessageHistory } from "../src/history/history.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 import { configOf, listed, metadata } from "./checkpoints.ts";
 
 const config = configOf("t", "1");

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import { type Fragment, fragmentsOf, type Source } from "../src/delta.ts";
-import type { CheckpointMessage, LogMessage } from "../src/log-message.ts";
-import { LogWindow } from "../src/log-window.ts";
-import { SharedValues } from "../src/shared-values.ts";
-import type { TypedValue } from "../src/typed-value.ts";
+import { type Fragment, fragmentsOf, type Source } from "../src/log/delta.ts";
+import type { CheckpointMessage, LogMessage } from "../src/log/log-message.ts";
+import { LogWindow } from "../src/log/log-window.ts";
+import { SharedValues } from "../src/log/shared-values.ts";
+import type { TypedValue } from "../src/log/typed-value.ts";
 
 /** Words that make matches, with quotes and braces, where these are looked for, and halves of surrogate pairs. */
 const word = fc.constantFrom(

@@ -14,7 +14,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackChatMessageHistory } from "../src/history.ts";
+import { ScrollbackChatMessageHistory } from "../src/history/history.ts";
 import { threadIds } from "./checkpoints.ts";
 
 const messages: BaseMessage[] = [

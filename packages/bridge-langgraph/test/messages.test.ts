@@ -18,7 +18,7 @@ import {
   linesOf,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import { fromLangChainMessages, toLangChainMessages } from "../src/messages.ts";
+import { fromLangChainMessages, toLangChainMessages } from "../src/messages/index.ts";
 
 test("converting to LangChain messages and back preserves messages, except the reported losses", () => {
   fc.assert(

@@ -5,7 +5,7 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackStore, type ScrollbackStoreOptions } from "../src/store.ts";
+import { ScrollbackStore, type ScrollbackStoreOptions } from "../src/store/store.ts";
 import { threadIds } from "./checkpoints.ts";
 
 const MINUTE = 60_000;

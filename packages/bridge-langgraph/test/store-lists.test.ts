@@ -3,7 +3,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 import { threadIds } from "./checkpoints.ts";
 import { shown } from "./shown.ts";
 

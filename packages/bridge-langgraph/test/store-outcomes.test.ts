@@ -4,7 +4,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 
 /** Runs each call in a node of its own, all at once, and returns the code of its error or "done". */
 async function runNodes(

@@ -1,7 +1,7 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 import { GatedDriver } from "./gated-driver.ts";
 
 const ITEMS = 120;

@@ -1,6 +1,6 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 
 /** On a busy machine a server may need 1 second per step. */
 const TIMEOUT_MS = 240_000;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { ScrollbackStore } from "../src/store.ts";
+import { ScrollbackStore } from "../src/store/store.ts";
 import { threadIds } from "./checkpoints.ts";
 import { shown, toShown } from "./shown.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { ScrollbackChatMessageHistory } from "../src/history.ts";
+import { ScrollbackChatMessageHistory } from "../src/history/history.ts";
 
 const text: ContentBlock.Standard = { type: "text", text: "Hi" };
 const image: ContentBlock.Standard = { type: "image", url: "https://x.test/a.png" };

@@ -19,9 +19,9 @@ import {
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, invalid, isId } from "@scrollback/store-core/driver";
 import { isBoolean, isStoreFactory, isTtl } from "@scrollback/store-core/internal";
+import { checkObject } from "../checks.ts";
 import { matchesFilter } from "./item-filter.ts";
 import { type FoundItem, ItemTable, MAX_PAGE } from "./item-table.ts";
-import { checkObject } from "./saver-arguments.ts";
 import { checkLabels, checkOperation } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;

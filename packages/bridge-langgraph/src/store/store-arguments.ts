@@ -2,8 +2,8 @@ import { type Operation, validateNamespace } from "@langchain/langgraph-checkpoi
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { isCount } from "@scrollback/store-core/internal";
+import { checkLimit, checkObject } from "../checks.ts";
 import { placeProblem } from "./item-names.ts";
-import { checkLimit, checkObject } from "./saver-arguments.ts";
 
 const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
 

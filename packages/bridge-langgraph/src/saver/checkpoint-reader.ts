@@ -8,12 +8,12 @@ import {
   maxChannelVersion,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
-import type { CheckpointLog } from "./checkpoint-log.ts";
+import type { CheckpointLog } from "../log/checkpoint-log.ts";
+import type { CheckpointMessage } from "../log/log-message.ts";
+import type { CheckpointContent, FoundCheckpoint } from "../log/log-reading.ts";
+import { effectiveWrites } from "../log/pending-writes.ts";
+import { decodeValue, type TypedValue } from "../log/typed-value.ts";
 import { configOf, type Namespace } from "./configurable.ts";
-import type { CheckpointMessage } from "./log-message.ts";
-import type { CheckpointContent, FoundCheckpoint } from "./log-reading.ts";
-import { effectiveWrites } from "./pending-writes.ts";
-import { decodeValue, type TypedValue } from "./typed-value.ts";
 
 /** Checkpoints before this version have the sends of their parent in the parent's pending writes. */
 const VERSION_WITH_TASKS = 4;

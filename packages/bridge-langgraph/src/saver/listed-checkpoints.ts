@@ -1,8 +1,8 @@
 import { StoreError } from "@scrollback/store-core";
-import type { CheckpointLog } from "./checkpoint-log.ts";
+import type { CheckpointLog } from "../log/checkpoint-log.ts";
+import type { CheckpointMessage } from "../log/log-message.ts";
+import type { CheckpointContent } from "../log/log-reading.ts";
 import type { Namespace } from "./configurable.ts";
-import type { CheckpointMessage } from "./log-message.ts";
-import type { CheckpointContent } from "./log-reading.ts";
 
 /** A checkpoint that a list has found. */
 export interface ListedCheckpoint {

@@ -12,8 +12,8 @@ import {
 } from "@langchain/core/messages";
 import { envelope, nameOf, valueOf as valueOfEnvelope } from "@scrollback/collections";
 import { chatMessageTraits, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, hasMethods, invalid, isId, isObject } from "@scrollback/store-core/driver";
-import { pairedHistory, reportUnpaired } from "@scrollback/store-core/internal";
+import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { isStoreFactory, pairedHistory, reportUnpaired } from "@scrollback/store-core/internal";
 import { roleOf, storedHistoryTraits } from "./stored-history.ts";
 import { toStoredMessage } from "./stored-message.ts";
 
@@ -41,11 +41,9 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackChatMessageHistoryOptions) {
     super();
-    const owner = "ScrollbackChatMessageHistory";
-    checkOptions(owner, options ?? null, { stores: hasMethods("withTraits"), sessionId: isId });
+    const checks = { stores: isStoreFactory(), sessionId: isId };
+    checkOptions("ScrollbackChatMessageHistory", options, checks, ["stores", "sessionId"]);
     const { stores, sessionId } = options;
-    if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
-    if (sessionId === undefined) invalid(`${owner}: sessionId must be given`);
     this.#stores = stores;
     this.#store = stores.withTraits(chatMessageTraits).open(`langchain:${nameOf(sessionId)}`);
   }

@@ -1,6 +1,7 @@
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
-import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { checkOptions, invalid, isId } from "@scrollback/store-core/driver";
 import { isCount, isPositiveInteger } from "@scrollback/store-core/internal";
+import { checkLimit, checkObject } from "../checks.ts";
 
 /** @throws StoreError `INVALID_ARGUMENT` for values that `put` cannot store. */
 export function checkPut(checkpoint: unknown, newVersions: unknown): void {
@@ -48,17 +49,4 @@ export function checkPrune(options: unknown): void {
   checkOptions("prune", options ?? null, { threadId: isId, keep: isPositiveInteger, olderThanMs: isCount });
   const { keep, olderThanMs } = options as Record<string, unknown>;
   if (keep === undefined && olderThanMs === undefined) invalid("prune: give keep, olderThanMs, or both");
-}
-
-/** @throws StoreError `INVALID_ARGUMENT` for a value that is not an object. */
-export function checkObject(what: string, value: unknown, fix: string): void {
-  const problem = isObject(value);
-  if (problem) invalid(`${what} ${problem}; ${fix}`);
-}
-
-/** @throws StoreError `INVALID_ARGUMENT` for an invalid limit. */
-export function checkLimit(what: string, limit: unknown): void {
-  if (limit === undefined || limit === Number.POSITIVE_INFINITY) return;
-  const problem = isCount(limit);
-  if (problem) invalid(`${what} ${problem}; leave it out for the default`);
 }

@@ -13,9 +13,9 @@ import {
 } from "@scrollback/collections";
 import type { MessageStore, StoreFactory } from "@scrollback/store-core";
 import { isTtl } from "@scrollback/store-core/internal";
-import type { LogRegistration } from "./checkpoint-log.ts";
+import type { LogRegistration } from "../log/checkpoint-log.ts";
+import { RETRIES, retried } from "../log/retried.ts";
 import type { ThreadNames } from "./names.ts";
-import { RETRIES, retried } from "./retried.ts";
 
 /** All threads have the same order in their list, so it sorts them by id. */
 const ORDER = 0;

@@ -13,9 +13,13 @@ import {
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
 import { isStoreFactory } from "@scrollback/store-core/internal";
-import { CheckpointLog } from "./checkpoint-log.ts";
+import { CheckpointLog } from "../log/checkpoint-log.ts";
+import { CheckpointWriter } from "../log/checkpoint-writer.ts";
+import type { CheckpointMessage } from "../log/log-message.ts";
+import type { FoundCheckpoint } from "../log/log-reading.ts";
+import { encodeWrites, writesAddition } from "../log/pending-writes.ts";
+import { retried } from "../log/retried.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
-import { CheckpointWriter } from "./checkpoint-writer.ts";
 import {
   addressOf,
   checkConfig,
@@ -27,12 +31,8 @@ import {
   requiredAddress,
 } from "./configurable.ts";
 import { type ListedCheckpoint, listedCheckpoints } from "./listed-checkpoints.ts";
-import type { CheckpointMessage } from "./log-message.ts";
-import type { FoundCheckpoint } from "./log-reading.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
-import { encodeWrites, writesAddition } from "./pending-writes.ts";
-import { retried } from "./retried.ts";
 import {
   checkDeltaOptions,
   checkListOptions,
