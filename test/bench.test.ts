@@ -273,7 +273,7 @@ describe("the targets of frameworks", () => {
       "commits and reads of a LangGraph turn: at most 8, 9, PostgreSQL",
     ]);
     expect(missed(timing(6))).toEqual([
-      "a turn on PostgreSQL, ours / the framework's: at most 1.1, 1.2, PostgresSaver",
+      "a turn on a server, ours / the framework's: at most 1.1, 1.2, PostgresSaver",
     ]);
   });
 

@@ -145,7 +145,7 @@ export interface ChatFigures {
 export type FrameworkName = "LangGraph" | "OpenAI Agents SDK";
 
 /** The backend that stores the state of its agents. */
-export type FrameworkBackend = "memory" | "SQLite" | "PostgreSQL";
+export type FrameworkBackend = "memory" | "SQLite" | "MongoDB" | "PostgreSQL";
 
 /** A turn of an agent, with one class that stores its state. */
 export interface FrameworkRow extends Timing {

@@ -5,6 +5,7 @@ import { loadavg } from "node:os";
 import { ChatStore } from "@scrollback/chats";
 import { startServer } from "@scrollback/conformance/servers";
 import { createPostgresStores } from "@scrollback/store-postgres";
+import type { UIMessage } from "ai";
 import { median, percentile } from "./statistics.ts";
 
 const ROUNDS = 300;
@@ -19,9 +20,9 @@ await writing.setup();
 
 /** The times in milliseconds from the return of an append to the yield of `follow`, on another connection. */
 async function followed(): Promise<number[]> {
-  const writer = new ChatStore({ stores: writing }).of("ada");
+  const writer = new ChatStore<UIMessage>({ stores: writing }).of("ada");
   const controller = new AbortController();
-  const follower = new ChatStore({ stores: listening }).of("ada");
+  const follower = new ChatStore<UIMessage>({ stores: listening }).of("ada");
   await writer.create({ id: "c" });
   const changes = follower.follow("c", { signal: controller.signal })[Symbol.asyncIterator]();
   await changes.next();

@@ -145,7 +145,7 @@ export function judgeFrameworks({ rows }: FrameworkFigures): Verdict[] {
         where: backend,
       }));
   const overTheirs = rows
-    .filter(({ isOurs, backend }) => isOurs && backend === "PostgreSQL")
+    .filter(({ isOurs, backend }) => isOurs && backend !== "memory")
     .flatMap(({ framework, backend, medianMs }) =>
       rows
         .filter((row) => !row.isOurs && row.framework === framework && row.backend === backend)
@@ -158,7 +158,7 @@ export function judgeFrameworks({ rows }: FrameworkFigures): Verdict[] {
       OPENAI_AGENTS_REQUESTS,
       requests("OpenAI Agents SDK"),
     ),
-    atMost("a turn on PostgreSQL, ours / the framework's", PEER_MARGIN, overTheirs),
+    atMost("a turn on a server, ours / the framework's", PEER_MARGIN, overTheirs),
   ].filter((verdict) => verdict !== undefined);
 }
 

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { fromSource } from "../../vitest.source.ts";
 import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
@@ -10,7 +10,8 @@ const mutants = sourceMutants.filter(({ backend }) => MUTANT_BACKENDS.split(",")
 
 /** Applies a mutant when the source is loaded. */
 function mutate(mutant: SourceMutant): Plugin {
-  const change = mutant.file.endsWith(".sql") ? whenRead(mutant) : mutant;
+  const extension = extname(mutant.file);
+  const change = extension === ".sql" || extension === ".lua" ? whenRead(mutant, extension) : mutant;
   const loaded = join(root, "packages", change.file);
   return {
     name: "mutate",
@@ -22,17 +23,29 @@ function mutate(mutant: SourceMutant): Plugin {
   };
 }
 
-/** A mutant of PostgreSQL's SQL as one of the module that reads these files: they are no modules. */
-function whenRead(mutant: SourceMutant): SourceMutant {
+/** Where the files that are no modules are read: in which module, and by which expression. */
+const readers = {
+  ".sql": ["store-postgres/src/migrations.ts", 'await readFile(new URL(name, folder), "utf8")', "name"],
+  ".lua": [
+    "store-redis/src/lua.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+    'readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), "utf8")',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+    "`${name}.lua`",
+  ],
+} as const;
+
+/** A mutant of such a file as one of the module that reads it. */
+function whenRead(mutant: SourceMutant, extension: keyof typeof readers): SourceMutant {
+  const [file, read, readName] = readers[extension];
   const [name, from, to] = [basename(mutant.file), mutant.from, mutant.to].map((text) =>
     JSON.stringify(text),
   );
-  const read = 'await readFile(new URL(name, folder), "utf8")';
   return {
     ...mutant,
-    file: "store-postgres/src/migrations.ts",
+    file,
     from: read,
-    to: `(${read}).replace(name === ${name} ? ${from} : /$^/, () => ${to})`,
+    to: `(${read}).replace(${readName} === ${name} ? ${from} : /$^/, () => ${to})`,
   };
 }
 

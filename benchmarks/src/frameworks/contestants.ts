@@ -2,13 +2,16 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { MongoDBSaver } from "@langchain/langgraph-checkpoint-mongodb";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { MemorySession, type Session } from "@openai/agents-core";
 import { ScrollbackSaver } from "@scrollback/bridge-langgraph";
 import { ScrollbackSession } from "@scrollback/bridge-openai-agents";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createMongoStores } from "@scrollback/store-mongo";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { createSqliteStores } from "@scrollback/store-sqlite";
+import { MongoClient } from "mongodb";
 import { Pool } from "pg";
 import type { FrameworkBackend } from "../figures.ts";
 import type { TurnContestant } from "./contestant.ts";
@@ -48,6 +51,27 @@ export async function postgresContestants(url: string, run: string): Promise<Tur
     await postgresSaver(url, `theirs_${run}`),
     ours("LangGraph", await postgres(url, `langgraph_${run}`)),
     ours("OpenAI Agents SDK", await postgres(url, `openai_${run}`)),
+  ];
+}
+
+/** The contestants on MongoDB, each with a client of its own with the same options. `run` is the name of their databases. */
+export async function mongoContestants(url: string, run: string): Promise<TurnContestant[]> {
+  const clientOf = () => new MongoClient(url, { writeConcern: { w: "majority" } });
+  const [client, theirs] = [clientOf(), clientOf()];
+  // The same class for both, whose types come from other copies of mongodb.
+  type Ours = NonNullable<Parameters<typeof createMongoStores>[0]["client"]>;
+  const stores = createMongoStores({ client: client as unknown as Ours, database: `ours_${run}` });
+  await stores.setup();
+  type Theirs = ConstructorParameters<typeof MongoDBSaver>[0]["client"];
+  const saver = new MongoDBSaver({ client: theirs as unknown as Theirs, dbName: `theirs_${run}` });
+  await saver.setup();
+  return [
+    {
+      ...{ name: "MongoDBSaver", framework: "LangGraph", backend: "MongoDB", isOurs: false },
+      ...langGraphTurns(() => saver),
+      close: () => theirs.close(),
+    },
+    ours("LangGraph", { backend: "MongoDB", stores, close: () => client.close() }),
   ];
 }
 

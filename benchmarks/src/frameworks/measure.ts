@@ -11,7 +11,7 @@ import type { LoadEffort } from "../load.ts";
 import { countRoundTrips } from "../round-trips.ts";
 import { versionOf } from "../versions.ts";
 import { answerTo, questionOf, TOOL_RESULT, type TurnContestant } from "./contestant.ts";
-import { localContestants, postgresContestants } from "./contestants.ts";
+import { localContestants, mongoContestants, postgresContestants } from "./contestants.ts";
 
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
 /** The number of turns of each thread. */
@@ -29,6 +29,7 @@ export async function measureFrameworks(effort: LoadEffort, progress: Progress):
   mkdirSync(FOLDER, { recursive: true });
   const folder = mkdtempSync(join(FOLDER, "frameworks-"));
   await using server = await startServer("postgres");
+  await using mongo = await startServer("mongodb");
   const counter = await countRoundTrips(server);
   const proxied = new URL(server.url);
   proxied.host = `127.0.0.1:${counter.port}`;
@@ -36,7 +37,11 @@ export async function measureFrameworks(effort: LoadEffort, progress: Progress):
   const open = async (url: string, name: string) => {
     const path = join(folder, name);
     mkdirSync(path);
-    const contestants = [...localContestants(path), ...(await postgresContestants(url, name))];
+    const contestants = [
+      ...localContestants(path),
+      ...(await mongoContestants(mongo.url, name)),
+      ...(await postgresContestants(url, name)),
+    ];
     opened.push(...contestants);
     return contestants;
   };
@@ -61,12 +66,14 @@ export async function measureFrameworks(effort: LoadEffort, progress: Progress):
       ...[
         "@langchain/langgraph",
         "@langchain/langgraph-checkpoint",
+        "@langchain/langgraph-checkpoint-mongodb",
         "@langchain/langgraph-checkpoint-postgres",
       ],
       "@openai/agents-core",
     ].map((name) => `${name} ${versionOf(name)}`);
     versions.push(
       `SQLite ${process.versions.sqlite} (node:sqlite), WAL, synchronous NORMAL`,
+      `${mongo.product} ${mongo.version}, write concern majority, mongodb ${versionOf("mongodb")}`,
       `${server.product} ${server.version}, synchronous_commit on, pg ${versionOf("pg")}`,
     );
     return { machine: machineUntilNow(), versions, turns: TURNS, rows };

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
+import { commitLua, deleteLua, entriesLua, readRangeLua } from "./lua.ts";
 import type { RedisClient } from "./options.ts";
-import { commitLua } from "./scripts/commit.ts";
-import { deleteLua } from "./scripts/delete.ts";
-import { entriesLua } from "./scripts/entries.ts";
-import { readRangeLua } from "./scripts/read-range.ts";
 
 /** A script. The comment at the top of its text documents arguments and replies. */
 export interface Script {

@@ -1,10 +1,10 @@
-export const deleteLua = `-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
+-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
 --
--- KEYS   1  messages, 2  meta: see commit.ts
+-- KEYS   1  messages, 2  meta: see commit.lua
 --        3  deleted: a hash that expires REMEMBERED_MS after the newest deletion
 --           first = the time of its first deletion, at = the time of the newest one, delete:<operation id> = <time> of each,
 --           op:<operation id> = <revision> <digest> <time> of a deleted thread; of the first one op:<operation id> as in
---           commit.ts and revision, because the hash was its meta
+--           commit.lua and revision, because the hash was its meta
 --        4  deleted-before: the previous such hash. Nothing is removed from either one by one: they expire.
 --           If one of the two keys is another program's, the other one is the only hash
 -- ARGV   1  operation id of the deletion
@@ -112,4 +112,3 @@ for from = 1, #moved, AT_ONCE do
 end
 call('PEXPIREAT', DELETED, now + REMEMBERED_MS)
 return 'deleted '
-`;

@@ -1,4 +1,4 @@
-export const commitLua = `-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
+-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
 --        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>,
@@ -392,4 +392,3 @@ elseif wasExpiring then
   call('PERSIST', META)
 end
 return 'committed ' .. newRevision
-`;

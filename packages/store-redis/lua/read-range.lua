@@ -1,11 +1,11 @@
-export const readRangeLua = `-- Reads a part of a thread by sequence number, with its footer, revision and metadata.
+-- Reads a part of a thread by sequence number, with its footer, revision and metadata.
 --
--- KEYS   1  messages, 2  meta: see commit.ts
+-- KEYS   1  messages, 2  meta: see commit.lua
 -- ARGV   1  "before" or "after"
 --        2  a sequence number: only messages before or after it
 --        3  the maximum number: of the last ones before, or of the first ones after
 -- Returns  {}: the thread does not exist
---          {footer}: see commit.ts; alone if its format is unknown
+--          {footer}: see commit.lua; alone if its format is unknown
 --          {footer, records, revision | nil, metadata | nil}
 
 local MESSAGES, META = KEYS[1], KEYS[2]
@@ -40,4 +40,3 @@ end
 local records = start < stop and redis.call('LRANGE', MESSAGES, start, stop - 1) or {}
 local meta = redis.call('HMGET', META, 'revision', 'metadata')
 return {footer, records, meta[1], meta[2]}
-`;

@@ -1,4 +1,4 @@
-export const entriesLua = `-- One verb of an index.
+-- One verb of an index.
 --
 -- KEYS   1  entries: a sorted set; each member has score 0 and is the sort key of an entry
 --        2  values: a hash; by the key of its entries, the JSON of their list: [id, version, expiry or "", sort key, value], all as
@@ -76,9 +76,9 @@ end
 
 -- The key within a sort key: see sortKey in store-core.
 local function keyOf(sort)
-  local stop = string.find(sort, '\\1', 17, true)
+  local stop = string.find(sort, '\1', 17, true)
   local key = string.sub(sort, 17, stop - 1)
-  return (string.gsub(key, '\\2(.)', function(code) return string.char(string.byte(code) - 3) end))
+  return (string.gsub(key, '\2(.)', function(code) return string.char(string.byte(code) - 3) end))
 end
 
 local function sweep()
@@ -169,4 +169,3 @@ if tonumber(version) < tonumber(entry[VERSION]) then
   put(key, entries, at, entry)
 end
 return {'found', version}
-`;
