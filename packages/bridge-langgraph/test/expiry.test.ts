@@ -60,6 +60,31 @@ test("a registration outlives its logs at any distance of writes, so that a dele
   }
 });
 
+test("a pruned thread expires that long after the prune, and a deletion finds it until then", async () => {
+  const ttlMs = 10_000;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    for (const isDeleted of [true, false]) {
+      const driver = new MemoryDriver();
+      const saver = () => new ScrollbackSaver({ stores: createStores(driver, { ttlMs }) });
+      let config = configOf();
+      for (const n of [1, 2, 3, 4]) config = await putValues(saver(), config, `${n}`, { n });
+      for (const keep of [3, 2, 1]) {
+        vi.advanceTimersByTime(ttlMs - 100);
+        expect(await saver().prune({ threadId: "t", keep })).toBe(1);
+      }
+      vi.advanceTimersByTime(ttlMs - 100);
+      expect(await valuesOf(saver(), configOf())).toEqual({ n: 4 });
+      expect(await listedIds(saver().list({}))).toEqual(["4"]);
+      if (isDeleted) await saver().deleteThread("t");
+      else vi.advanceTimersByTime(2 * ttlMs);
+      expect(await threadIds(createStores(driver)), `${isDeleted}`).toEqual([]);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a renewal costs four requests, once in half of the time, and none without an expiry", async () => {
   const requests = async (ttlMs: number | undefined) => {
     const watched = new WatchedDriver(new MemoryDriver());

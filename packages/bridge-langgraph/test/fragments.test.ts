@@ -60,6 +60,13 @@ test("fragments join to the target, and no reference is empty", () => {
   );
 });
 
+test("a common end does not begin with the second half of another character", () => {
+  const end = "z".repeat(60);
+  // Both characters end with the same half.
+  const target = `B\u{1f200}${end}`;
+  expect(fragmentsOf(target, source(0, `A😀${end}`), [])).toMatchObject(["B\u{1f200}", { start: 3, end: 63 }]);
+});
+
 test("no literal begins or ends within a surrogate pair of the target", () => {
   fc.assert(
     fc.property(pair, fc.array(text, { maxLength: 3 }), ([base, target], others) => {

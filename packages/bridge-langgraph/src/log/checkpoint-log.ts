@@ -136,9 +136,11 @@ export class CheckpointLog {
         const kept = await select(all);
         if (kept.length === all.length) return 0;
         const { messages, ...rest } = pruned(reading.state.window, kept, all);
-        const { registeredAt } = reading.state.format ?? {};
+        // The commit lets the log live longer, so its registration must too.
+        const { format, revision } = (await this.#confirmed(reading)).state;
+        const { registeredAt } = format ?? {};
         const registered = registeredAt === undefined ? {} : { registeredAt };
-        await this.#add(messages, 0, reading.state.revision, {
+        await this.#add(messages, 0, revision, {
           metadata: formatOf({ ...rest, ...registered }),
           drop: "all",
         });
