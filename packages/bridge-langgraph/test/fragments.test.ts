@@ -64,7 +64,10 @@ test("a common end does not begin with the second half of another character", ()
   const end = "z".repeat(60);
   // Both characters end with the same half.
   const target = `B\u{1f200}${end}`;
-  expect(fragmentsOf(target, source(0, `A😀${end}`), [])).toMatchObject(["B\u{1f200}", { start: 3, end: 63 }]);
+  expect(fragmentsOf(target, source(0, `A😀${end}`), [])).toMatchObject([
+    "B\u{1f200}",
+    { start: 3, end: 63 },
+  ]);
 });
 
 test("no literal begins or ends within a surrogate pair of the target", () => {
