@@ -3,7 +3,7 @@ import type { Check } from "@scrollback/store-core/driver";
 import { callNow, isText, reporter } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 import { messageProblem } from "./checks.ts";
-import type { ChatContext } from "./context.ts";
+import type { ChatContext } from "./read/context.ts";
 import { textOf } from "./read/entries.ts";
 
 const isTime: Check = (value) => (Number.isFinite(value) ? undefined : "must be a finite number");

@@ -6,12 +6,12 @@ import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions } from "./checks.ts";
-import type { ErrorSource } from "./context.ts";
-import type { ListedChat } from "./list/listed-chat.ts";
 import { OwnedChats } from "./list/owned-chats.ts";
 import { rebuildLists } from "./list/rebuild-lists.ts";
+import type { ErrorSource } from "./read/context.ts";
 import { Followers } from "./read/followers.ts";
 import type { StoredSummary } from "./read/head.ts";
+import type { ListedChat } from "./read/listed-chat.ts";
 import type { RunContext } from "./run/run-context.ts";
 import { Runs } from "./run/runs.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
 import { ChatView } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";

@@ -1,7 +1,7 @@
 import { StoreError } from "@scrollback/store-core";
 import type { Chat, ChatWrite, Identified } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
 import { ChatView } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import { chatOf, isDone, isRunning, operationOf } from "../read/head.ts";
 import { withLostAnswer } from "../run/lost-answer.ts";
 import { type ChatLocation, locationOf } from "../threads.ts";

@@ -4,7 +4,7 @@ import { isObject, isOneOf } from "@scrollback/store-core/driver";
 import { isBoolean, isRecordTime, isText } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { checkNewMessages, checkPatch, optionChecks } from "../checks.ts";
-import type { ChatContext } from "../context.ts";
+import type { ChatContext } from "../read/context.ts";
 import type { StoredEntry } from "../read/entries.ts";
 import { operationOf } from "../read/head.ts";
 import { locationOf } from "../threads.ts";

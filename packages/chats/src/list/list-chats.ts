@@ -3,10 +3,10 @@ import { StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
 import type { ChatList, ChatSummary, Identified, ListChats } from "../chat.ts";
 import { type Copying, listedChat, type StoredSummary } from "../read/head.ts";
+import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { indexOf, locationOf, prefixOf } from "../threads.ts";
-import { deleteChat } from "../write/delete-chats.ts";
-import { type ListedChat, memberOf } from "./listed-chat.ts";
+import { deleteChat } from "./delete-chats.ts";
 
 const DEFAULT_LIMIT = 20;
 /** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */

@@ -20,6 +20,7 @@ import { ChatView, FIRST_LOOK } from "../read/chat-view.ts";
 import { publicEntry } from "../read/entries.ts";
 import { type ChatChange, type FollowOptions, followChat } from "../read/follow-chat.ts";
 import { chatOf, type Head, newHead } from "../read/head.ts";
+import { listedAs, memberOf } from "../read/listed-chat.ts";
 import {
   type BeginOptions,
   beginRun,
@@ -42,11 +43,10 @@ import {
   planUpsert,
 } from "../write/changes.ts";
 import type { Plan, Written } from "../write/commit-plan.ts";
-import { deleteAllChats, deleteChat } from "../write/delete-chats.ts";
 import { idOfOperation } from "../write/operation-ids.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "../write/write-chat.ts";
+import { deleteAllChats, deleteChat } from "./delete-chats.ts";
 import { listChats } from "./list-chats.ts";
-import { listedAs, memberOf } from "./listed-chat.ts";
 
 /** The chats of one owner. Another owner's chat is `NOT_FOUND`, because the owner is part of a chat's thread id. */
 export class OwnedChats<M extends Identified = Identified> {

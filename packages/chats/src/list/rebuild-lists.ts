@@ -2,9 +2,9 @@ import { nameOf } from "@scrollback/collections";
 import { ifReadable } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
+import { listedAs, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { indexesOf, prefixOf } from "../threads.ts";
-import { listedAs, memberOf } from "./listed-chat.ts";
 
 /** Lists the chats of an owner, or of all, as their threads say. */
 export async function rebuildLists<M extends Identified>(

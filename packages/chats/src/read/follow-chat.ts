@@ -1,7 +1,7 @@
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
 import type { ChatLocation } from "../threads.ts";
 import { ChatView, FIRST_LOOK, OutdatedError } from "./chat-view.ts";
+import type { ChatContext } from "./context.ts";
 import { publicEntry } from "./entries.ts";
 import { chatOf, type Head } from "./head.ts";
 

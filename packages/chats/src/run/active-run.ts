@@ -1,8 +1,8 @@
 import { StoreError } from "@scrollback/store-core";
 import { unrefTimer } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
 import { ChatView } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
 import { type Head, withFields } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";

@@ -1,10 +1,10 @@
 import { type Cursor, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
-import { draftOf, listedAs, memberOf } from "../list/listed-chat.ts";
 import { type ChatView, OutdatedError } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import { lastMessageOf, messageOf, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, type Operation, withFields, withOperation } from "../read/head.ts";
+import { draftOf, listedAs, memberOf } from "../read/listed-chat.ts";
 import { type ChatLocation, indexesOf } from "../threads.ts";
 
 /** The changes of one write to a chat. */

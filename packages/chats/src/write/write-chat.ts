@@ -1,7 +1,7 @@
 import { type Revision, StoreError } from "@scrollback/store-core";
 import type { ChatWrite, Identified } from "../chat.ts";
-import type { ChatContext } from "../context.ts";
 import { ChatView } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import {
   chatOf,
   type Head,

@@ -1,9 +1,9 @@
 import type { RemoveOptions } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
-import { type ListedChat, memberOf } from "../list/listed-chat.ts";
+import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
-import { RETRIES } from "./attempts.ts";
+import { RETRIES } from "../write/attempts.ts";
 
 /** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
 export async function deleteChat<M extends Identified>(

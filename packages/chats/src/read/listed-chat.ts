@@ -1,9 +1,9 @@
 import type { Member, Snapshot } from "@scrollback/collections";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
-import { ChatView } from "../read/chat-view.ts";
-import { type Head, type StoredSummary, summaryOf } from "../read/head.ts";
 import { basesOf, type ChatLocation } from "../threads.ts";
+import { ChatView } from "./chat-view.ts";
+import { type Head, type StoredSummary, summaryOf } from "./head.ts";
 
 /** A chat as its lists need it. */
 export interface ListedChat extends Snapshot<StoredSummary> {

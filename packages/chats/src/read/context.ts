@@ -1,9 +1,9 @@
 import type { Lists } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
-import type { Identified } from "./chat.ts";
-import type { ListedChat } from "./list/listed-chat.ts";
-import type { Followers } from "./read/followers.ts";
-import type { StoredSummary } from "./read/head.ts";
+import type { Identified } from "../chat.ts";
+import type { Followers } from "./followers.ts";
+import type { StoredSummary } from "./head.ts";
+import type { ListedChat } from "./listed-chat.ts";
 
 /**
  * The source of an error that no caller receives: a heartbeat of a run; an attempt to end a run, which is repeated; the maintenance
