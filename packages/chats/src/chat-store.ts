@@ -2,7 +2,6 @@ import { Lists, systemListClock } from "@scrollback/collections";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
-import { Background } from "./background.ts";
 import { callbacksOf } from "./callbacks.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions } from "./checks.ts";
@@ -12,8 +11,7 @@ import type { ErrorSource } from "./read/context.ts";
 import { Followers } from "./read/followers.ts";
 import type { StoredSummary } from "./read/head.ts";
 import type { ListedChat } from "./read/listed-chat.ts";
-import type { RunContext } from "./run/run-context.ts";
-import { Runs } from "./run/runs.ts";
+import { type RunContext, Runs } from "./run/runs.ts";
 
 /**
  * Options of {@link ChatStore}. Each callback must return its result, not a promise. If it throws or returns an invalid result,
@@ -111,5 +109,25 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   /** The same as {@link ChatStore.flush}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
+  }
+}
+
+/** Background work, for which no caller waits. */
+class Background {
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  add(task: Promise<unknown>): void {
+    const finished = task.then(() => undefined, this.#onError).finally(() => this.#tasks.delete(finished));
+    this.#tasks.add(finished);
+  }
+
+  /** Returns when no background work is pending. */
+  async flush(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 }

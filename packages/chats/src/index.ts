@@ -10,4 +10,4 @@ export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
 export type { ChatExport } from "./copy/export-chat.ts";
 export type { OwnedChats } from "./list/owned-chats.ts";
 export type { RunChange } from "./run/begin-run.ts";
-export type { ChatRun } from "./run/chat-run.ts";
+export type { ChatRun } from "./run/runs.ts";

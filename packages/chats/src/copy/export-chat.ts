@@ -1,6 +1,6 @@
 import { jsonCodec } from "@scrollback/store-core";
 import type { Chat, ChatEntry, ChatPage, Identified } from "../chat.ts";
-import { withLostAnswer } from "../run/lost-answer.ts";
+import { withLostAnswer } from "../read/entries.ts";
 
 /** The first character of the JSON codec's text for values that JSON does not support, see docs/reference/codecs.md. */
 const TYPED_MARK = "~";

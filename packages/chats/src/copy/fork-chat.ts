@@ -2,10 +2,9 @@ import { StoreError } from "@scrollback/store-core";
 import type { Chat, ChatWrite, Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
+import { withLostAnswer } from "../read/entries.ts";
 import { chatOf, isDone, isRunning, operationOf } from "../read/head.ts";
-import { withLostAnswer } from "../run/lost-answer.ts";
-import { type ChatLocation, locationOf } from "../threads.ts";
-import { idOfOperation } from "../write/operation-ids.ts";
+import { type ChatLocation, idOfOperation, locationOf } from "../threads.ts";
 import { missingChat } from "../write/write-chat.ts";
 import { copied, copyChat } from "./copy-chat.ts";
 

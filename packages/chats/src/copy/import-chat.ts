@@ -7,8 +7,7 @@ import { checkNewMessages, checkPatch, optionChecks } from "../checks.ts";
 import type { ChatContext } from "../read/context.ts";
 import type { StoredEntry } from "../read/entries.ts";
 import { operationOf } from "../read/head.ts";
-import { locationOf } from "../threads.ts";
-import { idOfOperation } from "../write/operation-ids.ts";
+import { idOfOperation, locationOf } from "../threads.ts";
 import { copied, copyChat } from "./copy-chat.ts";
 import { type ChatExport, decodeExport } from "./export-chat.ts";
 

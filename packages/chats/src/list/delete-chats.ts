@@ -1,7 +1,7 @@
 import type { RemoveOptions } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/runs.ts";
 import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
 import { RETRIES } from "../write/attempts.ts";
 

@@ -4,7 +4,7 @@ import { isObject } from "@scrollback/store-core/driver";
 import type { ChatList, ChatSummary, Identified, ListChats } from "../chat.ts";
 import { type Copying, listedChat, type StoredSummary } from "../read/head.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/runs.ts";
 import { indexOf, locationOf, prefixOf } from "../threads.ts";
 import { deleteChat } from "./delete-chats.ts";
 

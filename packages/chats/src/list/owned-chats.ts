@@ -28,10 +28,9 @@ import {
   type RunChange,
   stopRun,
 } from "../run/begin-run.ts";
-import type { ChatRun } from "../run/chat-run.ts";
 import { checkRunChange } from "../run/run-checks.ts";
-import type { RunContext } from "../run/run-context.ts";
-import { locationOf } from "../threads.ts";
+import type { ChatRun, RunContext } from "../run/runs.ts";
+import { idOfOperation, locationOf } from "../threads.ts";
 import {
   appended,
   type Cut,
@@ -43,7 +42,6 @@ import {
   planUpsert,
 } from "../write/changes.ts";
 import type { Plan, Written } from "../write/commit-plan.ts";
-import { idOfOperation } from "../write/operation-ids.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "../write/write-chat.ts";
 import { deleteAllChats, deleteChat } from "./delete-chats.ts";
 import { listChats } from "./list-chats.ts";

@@ -3,7 +3,7 @@ import { ifReadable } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import { listedAs, memberOf } from "../read/listed-chat.ts";
-import type { RunContext } from "../run/run-context.ts";
+import type { RunContext } from "../run/runs.ts";
 import { indexesOf, prefixOf } from "../threads.ts";
 
 /** Lists the chats of an owner, or of all, as their threads say. */

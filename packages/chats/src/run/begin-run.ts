@@ -4,16 +4,15 @@ import { StoreError } from "@scrollback/store-core";
 import { resultNow } from "@scrollback/store-core/internal";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
-import { newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
+import { LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
 import { patched, planAppend, planDropAnswer, planEdit } from "../write/changes.ts";
 import type { Plan } from "../write/commit-plan.ts";
 import { checkAfter, missingChat, writeChat } from "../write/write-chat.ts";
 import { ActiveRun } from "./active-run.ts";
-import { LOST } from "./lost-answer.ts";
 import { checkRunChange } from "./run-checks.ts";
-import type { RunContext } from "./run-context.ts";
+import type { RunContext } from "./runs.ts";
 
 /** The time to wait for the end of a run after a request to stop. */
 const STOP_WAIT_MS = 1_000;

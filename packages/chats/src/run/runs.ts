@@ -1,4 +1,5 @@
 import type { Identified } from "../chat.ts";
+import type { ChatContext } from "../read/context.ts";
 import type { AbortCause, ActiveRun } from "./active-run.ts";
 
 /** The runs of this process. */
@@ -29,3 +30,14 @@ export class Runs<M extends Identified> {
 function keyOf(threadId: string, runId: string): string {
   return JSON.stringify([threadId, runId]);
 }
+
+/** The shared context of all chats, with the runs of this process. */
+export interface RunContext<M extends Identified> extends ChatContext<M> {
+  readonly runs: Runs<M>;
+}
+
+/** A run of this process, as its caller sees it. */
+export type ChatRun<M extends Identified> = Pick<
+  ActiveRun<M>,
+  "id" | "messageId" | "chat" | "entries" | "signal" | "update" | "save" | "end"
+>;
