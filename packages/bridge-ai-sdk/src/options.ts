@@ -1,6 +1,5 @@
 import type { Chat, ChatRun, ChatStore } from "@scrollback/chats";
 import type {
-  FlexibleSchema,
   IdGenerator,
   InferUIMessageChunk,
   LanguageModel,
@@ -10,16 +9,8 @@ import type {
   UIMessage,
   UIMessageStreamOptions,
 } from "ai";
+import type { UIOptions } from "./convert/ui-messages.ts";
 import type { ChatStreams } from "./streams/streams.ts";
-
-/** The schemas and tools that the messages of a chat are checked with. */
-export interface UIOptions {
-  /** The tools of the model. A tool without `execute` runs on the client, which sends its output with a request. */
-  readonly tools?: ToolSet;
-  readonly metadataSchema?: FlexibleSchema;
-  /** By the name of the data part, without `data-`. */
-  readonly dataSchemas?: Readonly<Record<string, FlexibleSchema>>;
-}
 
 /** An `Agent` of the AI SDK, such as `ToolLoopAgent`. */
 export interface StreamingAgent {

@@ -1,9 +1,17 @@
 import type { ChatStoreOptions } from "@scrollback/chats";
 import { checkOptions, isObject } from "@scrollback/store-core/driver";
-import type { UIMessage } from "ai";
-import type { UIOptions } from "../options.ts";
+import type { FlexibleSchema, ToolSet, UIMessage } from "ai";
 import { closeUiAnswer } from "./close-answer.ts";
 import { uiMessageProblem } from "./message-traits.ts";
+
+/** The schemas and tools that the messages of a chat are checked with. */
+export interface UIOptions {
+  /** The tools of the model. A tool without `execute` runs on the client, which sends its output with a request. */
+  readonly tools?: ToolSet;
+  readonly metadataSchema?: FlexibleSchema;
+  /** By the name of the data part, without `data-`. */
+  readonly dataSchemas?: Readonly<Record<string, FlexibleSchema>>;
+}
 
 /** The checks of {@link UIOptions}. */
 export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined, dataSchemas: isObject };

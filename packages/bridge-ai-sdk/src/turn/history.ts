@@ -2,11 +2,11 @@ import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import { modelHistory, reportOnce, reportUnpaired } from "@scrollback/store-core/internal";
 import { convertToModelMessages, getToolName, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import { withoutNulls } from "../convert/null-fields.ts";
-import type { ReportTarget } from "../convert/old-files.ts";
-import { withoutGoneFiles, withoutUnsendableFiles } from "../convert/old-files.ts";
+import { type ReportTarget, withoutGoneFiles, withoutUnsendableFiles } from "../convert/old-files.ts";
 import { sendableParts } from "../convert/sendable-parts.ts";
 import { isToolPart, type ToolPart, type UIPart } from "../convert/tool-parts.ts";
-import type { MessageOptions, UIOptions } from "../options.ts";
+import type { UIOptions } from "../convert/ui-messages.ts";
+import type { MessageOptions } from "../options.ts";
 import { validated } from "./user-message.ts";
 
 /**

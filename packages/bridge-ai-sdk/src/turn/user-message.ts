@@ -4,7 +4,8 @@ import { isTakenFile } from "../convert/file-types.ts";
 import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
 import { withoutNulls } from "../convert/null-fields.ts";
 import type { UIPart } from "../convert/tool-parts.ts";
-import type { MessageOptions, UIOptions } from "../options.ts";
+import type { UIOptions } from "../convert/ui-messages.ts";
+import type { MessageOptions } from "../options.ts";
 
 /** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
