@@ -5,26 +5,24 @@ import { isSignal, reporter, untilAborted } from "@scrollback/store-core/interna
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { restoreProviders } from "../context/provider-states.ts";
+import { type AgentInput, checkMessages, messagesOf } from "../messages.ts";
 import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
-import { checkMessages } from "../thread/check-messages.ts";
 import type { Conversation } from "../thread/conversation.ts";
 import { restoreStore, storeById } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
-import { type AgentInput, messagesOf } from "./input.ts";
 import {
   type ChatAgentOptions,
   checkAgentOptions,
   checkRunOptions,
   type HistoryReducer,
   type RunOptions,
+  warn,
 } from "./options.ts";
 import { viewFor } from "./perspective.ts";
-import { warn } from "./report.ts";
 import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
 import { runSteps, type StreamedPart } from "./run-steps.ts";
-import { stoppable } from "./stoppable.ts";
-import { StreamProgress } from "./stream-progress.ts";
+import { StreamProgress, stoppable } from "./stream-progress.ts";
 
 const DEFAULT_MAX_STEPS = 20;
 const threadOptionChecks = Object.freeze({

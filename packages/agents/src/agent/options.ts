@@ -9,7 +9,14 @@ import {
   isOneOf,
   isString,
 } from "@scrollback/store-core/driver";
-import { isBoolean, isFunction, isPositiveInteger, isSignal, isText } from "@scrollback/store-core/internal";
+import {
+  emitWarning,
+  isBoolean,
+  isFunction,
+  isPositiveInteger,
+  isSignal,
+  isText,
+} from "@scrollback/store-core/internal";
 import type { LanguageModel, ToolSet } from "ai";
 import { type ContextProviders, isContextProviders } from "../context/context-provider.ts";
 import { AgentThread } from "../thread/agent-thread.ts";
@@ -150,4 +157,10 @@ export function checkAgentOptions(options: unknown): asserts options is ChatAgen
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix. */
 export function checkRunOptions(caller: string, options: unknown): asserts options is RunOptions {
   checkOptions(caller, options, runChecks);
+}
+
+/** Reports an error when there is no listener. */
+export function warn(error: unknown, { source }: { source: string }): void {
+  const message = error instanceof Error ? error.message : String(error);
+  emitWarning(`${source}: ${message}`);
 }

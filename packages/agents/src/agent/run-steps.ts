@@ -4,7 +4,7 @@ import { generateText, isStepCount, streamText } from "ai";
 import { isWhole } from "./exchange.ts";
 import { type ResponseMessage, withoutUndefined } from "./model-messages.ts";
 import { abortedError, type ModelCall, type ModelOutcome, type Run } from "./run.ts";
-import { stoppable } from "./stoppable.ts";
+import { stoppable } from "./stream-progress.ts";
 
 /** A piece of a streamed text, or the complete message that the pieces belong to. */
 export type StreamedPart =

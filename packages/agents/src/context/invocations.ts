@@ -2,7 +2,7 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { invalid, isObject } from "@scrollback/store-core/driver";
 import { checkValue, isText } from "@scrollback/store-core/internal";
 import type { ToolSet } from "ai";
-import { checkMessages } from "../thread/check-messages.ts";
+import { checkMessages } from "../messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";
 
 /** The facts that all providers of a run receive. */

@@ -1,7 +1,7 @@
 import { type ChatMessage, type MessageStore, StoreError } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
 import { checkValue, isSignal, untilAborted } from "@scrollback/store-core/internal";
-import { checkMessages } from "../thread/check-messages.ts";
+import { checkMessages } from "../messages.ts";
 import { abortable } from "./channels/abortable.ts";
 import { Channels } from "./channels/channels.ts";
 import {

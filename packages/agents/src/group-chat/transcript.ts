@@ -6,7 +6,7 @@ import {
   type Revision,
   StoreError,
 } from "@scrollback/store-core";
-import { checkStored } from "../thread/check-messages.ts";
+import { checkStored } from "../messages.ts";
 import { channelKey } from "./channels/channel.ts";
 import { type ChatProgress, parseProgress } from "./chat-state.ts";
 import { copyOf, entered } from "./participant.ts";

@@ -1,8 +1,7 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { isWhole } from "../agent/exchange.ts";
 import { textOf } from "../agent/model-messages.ts";
-import { checkMessages } from "../thread/check-messages.ts";
-import { hasToolContent } from "./channels/message-content.ts";
+import { checkMessages, hasToolContent } from "../messages.ts";
 import {
   attributed,
   type ChannelMessage,

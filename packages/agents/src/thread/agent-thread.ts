@@ -2,7 +2,7 @@ import type { ChatMessage, WriteOptions } from "@scrollback/store-core";
 import { type Check, checkOptions, invalid, isId, isString } from "@scrollback/store-core/driver";
 import { isSignal } from "@scrollback/store-core/internal";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
-import { checkMessages } from "./check-messages.ts";
+import { checkMessages } from "../messages.ts";
 import { Conversation } from "./conversation.ts";
 import { isStoreSource, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";

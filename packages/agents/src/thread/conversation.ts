@@ -1,7 +1,7 @@
 import { type ChatMessage, type Revision, StoreError, type WriteOptions } from "@scrollback/store-core";
 import type { ContextProvider } from "../context/context-provider.ts";
 import { serializeProviders } from "../context/provider-states.ts";
-import { checkStored } from "./check-messages.ts";
+import { checkStored } from "../messages.ts";
 import { openStore, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
 import { type History, hasRevisions, readHistory, type ThreadStore, toStoreError } from "./thread-store.ts";

@@ -1,7 +1,7 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { hasContent, hasToolContent } from "../../messages.ts";
 import type { AgentChat } from "../agent-chat.ts";
 import { channelKey } from "../channels/channel.ts";
-import { hasContent, hasToolContent } from "../channels/message-content.ts";
 import type { ChatState } from "../chat-state.ts";
 import {
   type AgentChannel,

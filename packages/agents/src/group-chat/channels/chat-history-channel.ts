@@ -2,7 +2,7 @@ import { type ChatMessage, jsonCodec, StoreError } from "@scrollback/store-core"
 import { invalid, isString } from "@scrollback/store-core/driver";
 import { untilAborted } from "@scrollback/store-core/internal";
 import type { HistoryReducer } from "../../agent/options.ts";
-import { checkMessages } from "../../thread/check-messages.ts";
+import { checkMessages, hasContent, hasToolContent } from "../../messages.ts";
 import {
   type AgentChannel,
   attributed,
@@ -13,7 +13,6 @@ import {
 } from "../participant.ts";
 import { abortable } from "./abortable.ts";
 import { channelKey, reducerKey } from "./channel.ts";
-import { hasContent, hasToolContent } from "./message-content.ts";
 
 /**
  * The channel of agents whose only state is a history. Agents with equal reducers share one. Before each turn the agent's reducer
