@@ -13,8 +13,7 @@ import {
 } from "@scrollback/collections";
 import type { MessageStore, StoreFactory } from "@scrollback/store-core";
 import { isTtl } from "@scrollback/store-core/internal";
-import type { LogRegistration } from "../log/checkpoint-log.ts";
-import { RETRIES, retried } from "../log/retried.ts";
+import { type LogRegistration, RETRIES, retried } from "../log/checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 
 /** All threads have the same order in their list, so it sorts them by id. */
