@@ -1,12 +1,12 @@
 import type { Names } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
-import { sessionOf } from "./live-session.ts";
+import { sessionOf } from "./read/live-session.ts";
+import { type ListedSession, memberOf, sessionOfNames } from "./read/session-lists.ts";
 import type { ListSessionsRequest, ListSessionsResponse, Session, SessionKey } from "./session.ts";
-import { type ListedSession, memberOf, sessionOfNames } from "./session-lists.ts";
-import type { WriteParts } from "./session-writes.ts";
-import type { Shared } from "./shared-state.ts";
+import type { Shared } from "./state/shared-state.ts";
 import { indexes, threads } from "./threads.ts";
+import type { WriteParts } from "./write/session-writes.ts";
 
 /** Returns a page of the sessions of an app or of a user. */
 export async function listSessions(

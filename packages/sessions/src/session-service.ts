@@ -1,14 +1,13 @@
 import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
-import { Appender } from "./appender.ts";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
-import { deleteSession, deleteUser } from "./deletion.ts";
 import { CREATE_RETRIES } from "./limits.ts";
 import { listSessions } from "./list-sessions.ts";
-import { sessionOf } from "./live-session.ts";
+import { sessionOf } from "./read/live-session.ts";
+import { listedSession, memberOf, type SessionLists } from "./read/session-lists.ts";
+import { newHead, readSession } from "./read/session-thread.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
-import { copyOf, setValue, splitScopes, type Values } from "./scopes.ts";
 import type {
   AppendEventRequest,
   CreateSessionRequest,
@@ -20,11 +19,12 @@ import type {
   SessionKey,
   UpdateSessionRequest,
 } from "./session.ts";
-import { listedSession, memberOf, type SessionLists } from "./session-lists.ts";
-import { newHead, readSession } from "./session-thread.ts";
-import { createThread, updateThread, type WriteParts } from "./session-writes.ts";
-import { type Shared, SharedStates } from "./shared-state.ts";
+import { copyOf, setValue, splitScopes, type Values } from "./state/scopes.ts";
+import { type Shared, SharedStates } from "./state/shared-state.ts";
 import { threads } from "./threads.ts";
+import { Appender } from "./write/appender.ts";
+import { deleteSession, deleteUser } from "./write/deletion.ts";
+import { createThread, updateThread, type WriteParts } from "./write/session-writes.ts";
 
 /** Options of {@link SessionService}. */
 export interface SessionServiceOptions {

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { event } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
-import { type Head, messageOf } from "../src/session-thread.ts";
+import { type Head, messageOf } from "../src/read/session-thread.ts";
 import { threads } from "../src/threads.ts";
 
 const SESSIONS = 20_000;

@@ -9,9 +9,9 @@ import {
 } from "@scrollback/collections";
 import type { Draft } from "@scrollback/collections/internal";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
-import type { SessionKey } from "./session.ts";
+import type { SessionKey } from "../session.ts";
+import { indexes, threads } from "../threads.ts";
 import { type Head, readSession, type SessionView } from "./session-thread.ts";
-import { indexes, threads } from "./threads.ts";
 
 const MAX_KEY_BYTES = 1_024;
 

@@ -1,12 +1,12 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import type { SessionClock, Stamps } from "./clock.ts";
-import { FORMAT_VERSION, parseMetadata } from "./format.ts";
-import { CACHE_SIZE, WRITE_RETRIES } from "./limits.ts";
+import type { SessionClock, Stamps } from "../clock.ts";
+import { FORMAT_VERSION, parseMetadata } from "../format.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
+import type { SessionKey } from "../session.ts";
+import { threads } from "../threads.ts";
 import { isEmpty, largestKey, ownValue, prefixed, type Scopes, type Values } from "./scopes.ts";
-import type { SessionKey } from "./session.ts";
-import { threads } from "./threads.ts";
 
 /** The number of newest finished writes that are stored by name. */
 const MAX_FINISHED = 64;

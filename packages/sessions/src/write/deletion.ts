@@ -1,8 +1,8 @@
 import { concernsAll, ifReadable } from "@scrollback/collections/internal";
-import type { SessionKey } from "./session.ts";
-import { type ListedSession, memberOf, sessionOfNames } from "./session-lists.ts";
+import { type ListedSession, memberOf, sessionOfNames } from "../read/session-lists.ts";
+import type { SessionKey } from "../session.ts";
+import { indexes, threads } from "../threads.ts";
 import type { WriteParts } from "./session-writes.ts";
-import { indexes, threads } from "./threads.ts";
 
 /** The number of sessions that a list returns in one request. */
 const PAGE = 100;

@@ -8,10 +8,10 @@ import {
   type ThreadPage,
 } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
-import { FORMAT_VERSION, parseSession } from "./format.ts";
-import { copyOf, largestKey, prefixed, type Scopes, type Values } from "./scopes.ts";
-import type { Session, SessionEvent, SessionKey } from "./session.ts";
-import type { SharedWrite } from "./shared-state.ts";
+import { FORMAT_VERSION, parseSession } from "../format.ts";
+import type { Session, SessionEvent, SessionKey } from "../session.ts";
+import { copyOf, largestKey, prefixed, type Scopes, type Values } from "../state/scopes.ts";
+import type { SharedWrite } from "../state/shared-state.ts";
 
 /** The state of a session's thread, replaced with every event. The thread's messages are the events. */
 export interface Head {

@@ -3,18 +3,16 @@ import { nameOf } from "@scrollback/collections";
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import type { SessionClock, Stamps } from "./clock.ts";
-import { CACHE_SIZE, WRITE_RETRIES } from "./limits.ts";
-import { refresh, show } from "./live-session.ts";
-import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
-import type { Session, SessionEvent, SessionKey } from "./session.ts";
+import type { SessionClock, Stamps } from "../clock.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
+import { refresh, show } from "../read/live-session.ts";
 import {
   type ListedSession,
   memberOf,
   type SessionLists,
   type SessionMember,
   writeHead,
-} from "./session-lists.ts";
+} from "../read/session-lists.ts";
 import {
   explained,
   type Head,
@@ -26,9 +24,11 @@ import {
   type SessionView,
   storable,
   writeFor,
-} from "./session-thread.ts";
-import type { SharedPair, SharedStates } from "./shared-state.ts";
-import { threads } from "./threads.ts";
+} from "../read/session-thread.ts";
+import type { Session, SessionEvent, SessionKey } from "../session.ts";
+import { copyOf, type Scopes, splitScopes } from "../state/scopes.ts";
+import type { SharedPair, SharedStates } from "../state/shared-state.ts";
+import { threads } from "../threads.ts";
 
 /** The number of newest events that are searched for an event that may already be appended. */
 const LOOKED_THROUGH = 64;

@@ -1,8 +1,8 @@
 import type { Revision } from "@scrollback/store-core";
-import { mergeScopes, setValue, temporaryOf } from "./scopes.ts";
-import type { Session, SessionEvent, SessionKey } from "./session.ts";
+import type { Session, SessionEvent, SessionKey } from "../session.ts";
+import { mergeScopes, setValue, temporaryOf } from "../state/scopes.ts";
+import type { SharedPair } from "../state/shared-state.ts";
 import { formatLocation, type Head, type SessionView } from "./session-thread.ts";
-import type { SharedPair } from "./shared-state.ts";
 
 /** Creates a session object from a read. */
 export function sessionOf(

@@ -1,19 +1,19 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
-import type { Appender } from "./appender.ts";
-import type { SessionClock, Stamps } from "./clock.ts";
-import { CREATE_RETRIES, WRITE_RETRIES } from "./limits.ts";
-import type { Scopes } from "./scopes.ts";
-import type { SessionKey } from "./session.ts";
+import type { SessionClock, Stamps } from "../clock.ts";
+import { CREATE_RETRIES, WRITE_RETRIES } from "../limits.ts";
 import {
   type ListedSession,
   listedSession,
   memberOf,
   type SessionLists,
   writeHead,
-} from "./session-lists.ts";
-import { explained, type Head, missing, readSession, updatedHead } from "./session-thread.ts";
-import type { SharedStates } from "./shared-state.ts";
+} from "../read/session-lists.ts";
+import { explained, type Head, missing, readSession, updatedHead } from "../read/session-thread.ts";
+import type { SessionKey } from "../session.ts";
+import type { Scopes } from "../state/scopes.ts";
+import type { SharedStates } from "../state/shared-state.ts";
+import type { Appender } from "./appender.ts";
 
 /** The dependencies of writes without an event. */
 export interface WriteParts {
