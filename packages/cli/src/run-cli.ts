@@ -1,10 +1,10 @@
 import { StoreError } from "@scrollback/store-core";
 import { CommanderError } from "commander";
-import { type CliOptions, CommandContext } from "./command-context.ts";
-import { CommandError, exitCodeOf, exitCodes, Interruption } from "./exit-codes.ts";
-import { isClosedPipe } from "./output.ts";
-import { createProgram } from "./program.ts";
-import { printableText } from "./terminal-text.ts";
+import { createProgram } from "./commands/program.ts";
+import { type CliOptions, CommandContext } from "./context/command-context.ts";
+import { CommandError, exitCodeOf, exitCodes, Interruption } from "./output/exit-codes.ts";
+import { isClosedPipe } from "./output/output.ts";
+import { printableText } from "./output/terminal-text.ts";
 
 /**
  * Runs the command line and returns its exit code. Never throws; all problems are written to `stderr`.

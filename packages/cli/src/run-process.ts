@@ -1,7 +1,7 @@
 // Runs the command line of this process.
 import { constants } from "node:os";
-import { Interruption } from "./exit-codes.ts";
-import { outputError } from "./output.ts";
+import { Interruption } from "./output/exit-codes.ts";
+import { outputError } from "./output/output.ts";
 import { runCli } from "./run-cli.ts";
 
 const { argv, env, stdin, stdout, stderr } = process;

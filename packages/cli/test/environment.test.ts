@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Codec, createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { codecOf, urlOf } from "../src/environment.ts";
-import { redact, shownUrl } from "../src/redact.ts";
+import { codecOf, urlOf } from "../src/context/environment.ts";
+import { redact, shownUrl } from "../src/context/redact.ts";
 
 const key = randomBytes(32).toString("base64");
 const other = randomBytes(32).toString("base64");

@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { CommandError, exitCodeOf, exitCodes, Interruption, worse } from "../src/exit-codes.ts";
+import { CommandError, exitCodeOf, exitCodes, Interruption, worse } from "../src/output/exit-codes.ts";
 
 test("the documented exit code is returned if several apply", () => {
   const order = [6, 1, 141, 2, 4, 5, 3, 0];

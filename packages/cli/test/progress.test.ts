@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Output } from "../src/output.ts";
-import { Progress } from "../src/progress.ts";
+import { Output } from "../src/output/output.ts";
+import { Progress } from "../src/output/progress.ts";
 import { Collector } from "./run.ts";
 
 beforeEach(() => void vi.useFakeTimers());

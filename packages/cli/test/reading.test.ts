@@ -1,10 +1,10 @@
 import { PassThrough, Writable } from "node:stream";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { CommandContext } from "../src/command-context.ts";
-import { copyThreads } from "../src/copy-threads.ts";
-import { Output } from "../src/output.ts";
-import { selectThreads } from "../src/selection.ts";
+import { CommandContext } from "../src/context/command-context.ts";
+import { Output } from "../src/output/output.ts";
+import { copyThreads } from "../src/threads/copy-threads.ts";
+import { selectThreads } from "../src/threads/selection.ts";
 import { Collector } from "./run.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createSqliteStores, type SqliteOptions } from "@scrollback/store-sqlite";
-import type { CliOptions } from "../src/command-context.ts";
-import type { Environment } from "../src/environment.ts";
+import type { CliOptions } from "../src/context/command-context.ts";
+import type { Environment } from "../src/context/environment.ts";
 import { runCli } from "../src/index.ts";
 
 /** The result of a run of the CLI. */

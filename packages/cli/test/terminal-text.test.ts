@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonLine, printableId, printableLine, printableText } from "../src/terminal-text.ts";
+import { jsonLine, printableId, printableLine, printableText } from "../src/output/terminal-text.ts";
 
 /** Characters that control a terminal or change the direction of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not be shown

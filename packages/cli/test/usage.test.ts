@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import type { CliOptions } from "../src/command-context.ts";
+import type { CliOptions } from "../src/context/command-context.ts";
 import { runCli } from "../src/index.ts";
 import { Folder, run } from "./run.ts";
 

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { copyThreads } from "../copy-threads.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
-import { openBackend } from "../open-backend.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
+import { haveSameFile, sqliteFilesOf } from "../context/sqlite-files.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { selectWork } from "../select-work.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
-import { haveSameFile, sqliteFilesOf } from "../sqlite-files.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { copyThreads } from "../threads/copy-threads.ts";
+import { selectWork } from "../threads/select-work.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
 
 interface CopyOptions extends SelectionOptions {
   readonly concurrency: number;

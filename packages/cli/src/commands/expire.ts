@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
-import { changeThreads } from "../change-threads.ts";
-import type { CommandContext } from "../command-context.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
-import { shownDuration } from "../figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
 import { parseConcurrency, parseDuration } from "../option-values.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { shownDuration } from "../output/figures.ts";
+import { changeThreads } from "../threads/change-threads.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
 
 /** The maximum that stores accept. */
 const MAX_TTL_MS = 36_500 * 86_400_000;

@@ -1,15 +1,15 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { type Command, Option } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
-import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../export-thread.ts";
-import { openBackend } from "../open-backend.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
+import { haveSameFile, sqliteFilesOf } from "../context/sqlite-files.ts";
+import { writeOutputFile } from "../formats/output-file.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { writeOutputFile } from "../output-file.ts";
-import { selectWork } from "../select-work.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
-import { haveSameFile, sqliteFilesOf } from "../sqlite-files.ts";
-import { workThrough } from "../thread-work.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../threads/export-thread.ts";
+import { selectWork } from "../threads/select-work.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { workThrough } from "../threads/thread-work.ts";
 
 interface Options extends SelectionOptions {
   readonly format: "jsonl" | "openai";

@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { copyThreads } from "../copy-threads.ts";
-import { CommandError, exitCodes, unreadableFile } from "../exit-codes.ts";
-import { countOf } from "../figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
 import { fileStores } from "../formats/file-driver.ts";
 import { readThreadFile } from "../formats/jsonl.ts";
 import { readOpenAiFile } from "../formats/openai-file.ts";
+import { storableIn } from "../formats/storable.ts";
 import { type FileThread, MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
-import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { storableIn } from "../storable.ts";
-import { printableLine } from "../terminal-text.ts";
+import { CommandError, exitCodes, unreadableFile } from "../output/exit-codes.ts";
+import { countOf } from "../output/figures.ts";
+import { printableLine } from "../output/terminal-text.ts";
+import { copyThreads } from "../threads/copy-threads.ts";
 
 /** The begin of 1980. */
 const EARLIEST_LIKELY_TIME = Date.UTC(1980);

@@ -1,15 +1,15 @@
 import type { ThreadInfo } from "@scrollback/store-core";
 import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { shownCount, shownSize, shownTime } from "../figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
 import { encodeValue } from "../formats/entry.ts";
-import { openBackend } from "../open-backend.ts";
 import { parsePositive } from "../option-values.ts";
-import { addSelection, missing, type SelectionOptions, selectThreads } from "../selection.ts";
-import { type Column, formatHeadings, formatRows } from "../table.ts";
-import { printableId } from "../terminal-text.ts";
-import { unfinishedCopy } from "../thread-work.ts";
+import { shownCount, shownSize, shownTime } from "../output/figures.ts";
+import { type Column, formatHeadings, formatRows } from "../output/table.ts";
+import { printableId } from "../output/terminal-text.ts";
+import { addSelection, missing, type SelectionOptions, selectThreads } from "../threads/selection.ts";
+import { unfinishedCopy } from "../threads/thread-work.ts";
 
 interface ListOptions extends SelectionOptions {
   readonly limit?: number;

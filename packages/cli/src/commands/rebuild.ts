@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { checkEntries } from "../entry-work.ts";
-import { listIfMissing } from "../listed-threads.ts";
-import { openBackend } from "../open-backend.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { selectWork } from "../select-work.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
-import { workThrough } from "../thread-work.ts";
+import { checkEntries } from "../threads/entry-work.ts";
+import { listIfMissing } from "../threads/listed-threads.ts";
+import { selectWork } from "../threads/select-work.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { workThrough } from "../threads/thread-work.ts";
 
 interface RebuildOptions extends SelectionOptions {
   readonly concurrency: number;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { changeThreads } from "../change-threads.ts";
-import type { CommandContext } from "../command-context.ts";
-import { exitCodes } from "../exit-codes.ts";
-import { shownCount } from "../figures.ts";
-import { ThreadRemoval } from "../listed-threads.ts";
+import type { CommandContext } from "../context/command-context.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { shownCount } from "../output/figures.ts";
+import { changeThreads } from "../threads/change-threads.ts";
+import { ThreadRemoval } from "../threads/listed-threads.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
 
 interface RemoveOptions extends SelectionOptions {
   readonly all?: boolean;

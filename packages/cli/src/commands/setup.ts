@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { openBackend } from "../open-backend.ts";
-import { shownUrl } from "../redact.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
+import { shownUrl } from "../context/redact.ts";
 
 interface SetupOptions {
   readonly json?: boolean;

@@ -1,15 +1,14 @@
 import type { ThreadPage } from "@scrollback/store-core";
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { skippingCorruptRecords } from "../corrupt-records.ts";
-import { exitCodes } from "../exit-codes.ts";
-import { countOf, shownTime } from "../figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend, skippingCorruptRecords } from "../context/open-backend.ts";
 import { encodeValue } from "../formats/entry.ts";
-import { openBackend } from "../open-backend.ts";
+import { transcriptOf } from "../formats/transcript.ts";
 import { parsePositive } from "../option-values.ts";
-import { missing } from "../selection.ts";
-import { printableId, printableLine, printableValue } from "../terminal-text.ts";
-import { transcriptOf } from "../transcript.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { countOf, shownTime } from "../output/figures.ts";
+import { printableId, printableLine, printableValue } from "../output/terminal-text.ts";
+import { missing } from "../threads/selection.ts";
 
 interface ShowOptions {
   readonly limit: number;

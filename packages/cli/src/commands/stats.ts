@@ -1,13 +1,13 @@
 import type { ListedEntry } from "@scrollback/collections/internal";
 import type { ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { shownCount, shownSize, shownTime } from "../figures.ts";
-import { entriesIn } from "../listed-threads.ts";
-import { openBackend } from "../open-backend.ts";
-import { addSelection, prefixAlone, type SelectionOptions, selectThreads } from "../selection.ts";
-import { formatHeadings, formatRows } from "../table.ts";
-import { printableId } from "../terminal-text.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend } from "../context/open-backend.ts";
+import { shownCount, shownSize, shownTime } from "../output/figures.ts";
+import { formatHeadings, formatRows } from "../output/table.ts";
+import { printableId } from "../output/terminal-text.ts";
+import { entriesIn } from "../threads/listed-threads.ts";
+import { addSelection, prefixAlone, type SelectionOptions, selectThreads } from "../threads/selection.ts";
 
 interface StatsOptions extends SelectionOptions {
   readonly json?: boolean;

@@ -1,17 +1,16 @@
 import type { StoreError, StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import type { Command } from "commander";
-import type { CommandContext } from "../command-context.ts";
-import { skippingCorruptRecords } from "../corrupt-records.ts";
-import { checkEntries } from "../entry-work.ts";
-import { exitCodes } from "../exit-codes.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend, skippingCorruptRecords } from "../context/open-backend.ts";
 import { headProblem } from "../layers.ts";
-import { missingIn } from "../listed-threads.ts";
-import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
-import { selectWork } from "../select-work.ts";
-import { addSelection, type SelectionOptions } from "../selection.ts";
-import { type ThreadOutcome, unfinishedCopy, type WorkItem, workThrough } from "../thread-work.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { checkEntries } from "../threads/entry-work.ts";
+import { missingIn } from "../threads/listed-threads.ts";
+import { selectWork } from "../threads/select-work.ts";
+import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { type ThreadOutcome, unfinishedCopy, type WorkItem, workThrough } from "../threads/thread-work.ts";
 
 interface VerifyOptions extends SelectionOptions {
   readonly concurrency: number;

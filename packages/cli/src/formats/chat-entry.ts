@@ -1,6 +1,6 @@
 import type { ChatMessage, Part } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
-import { isChatMessage } from "../open-backend.ts";
+import { isChatMessage } from "../context/open-backend.ts";
 import { fileOf } from "./openai-chat.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

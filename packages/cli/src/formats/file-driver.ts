@@ -12,7 +12,7 @@ import {
   type ThreadView,
 } from "@scrollback/store-core/driver";
 import { formatMetadataRecord } from "@scrollback/store-core/internal";
-import { anyMessageTraits } from "../open-backend.ts";
+import { anyMessageTraits } from "../context/open-backend.ts";
 import { type FileThread, recordOf } from "./thread-file.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({

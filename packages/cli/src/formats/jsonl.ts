@@ -2,10 +2,9 @@ import { isListed } from "@scrollback/collections/internal";
 import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { isRecordTime, isTtl } from "@scrollback/store-core/internal";
-import type { StorableCheck } from "../storable.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
-import { foreignProblem } from "./foreign-line.ts";
-import { type Line, readLines } from "./lines.ts";
+import { foreignProblem, type Line, readLines } from "./lines.ts";
+import type { StorableCheck } from "./storable.ts";
 import {
   ContentDigest,
   type FileMessage,

@@ -2,9 +2,8 @@ import { stat } from "node:fs/promises";
 import { isId } from "@scrollback/store-core/driver";
 import { layerOf } from "../layers.ts";
 import { decodeValue, encodeText } from "./entry.ts";
-import { foreignProblem } from "./foreign-line.ts";
 import { parseObject } from "./jsonl.ts";
-import { type Line, readLines } from "./lines.ts";
+import { foreignProblem, type Line, readLines } from "./lines.ts";
 import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
 import {
   ContentDigest,

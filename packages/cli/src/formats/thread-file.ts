@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { formatRecord, kindOf } from "@scrollback/store-core/internal";
-import { anyMessageTraits } from "../open-backend.ts";
-import type { StorableCheck } from "../storable.ts";
+import { anyMessageTraits } from "../context/open-backend.ts";
 import { decodeValue } from "./entry.ts";
+import type { StorableCheck } from "./storable.ts";
 
 /** A message of a file: its time, and its text in the format of `jsonCodec`. */
 export interface FileMessage {

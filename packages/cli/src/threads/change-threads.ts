@@ -1,14 +1,13 @@
 import { type Revision, StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 import pMap from "p-map";
-import type { CommandContext } from "./command-context.ts";
-import { skippingCorruptRecords } from "./corrupt-records.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { countOf } from "./figures.ts";
-import { openBackend } from "./open-backend.ts";
-import { shownUrl } from "./redact.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { openBackend, skippingCorruptRecords } from "../context/open-backend.ts";
+import { shownUrl } from "../context/redact.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { countOf } from "../output/figures.ts";
+import { printableId } from "../output/terminal-text.ts";
 import { selectWork } from "./select-work.ts";
 import { isByIdAlone, isSelective, missing, readsThreads, type SelectionOptions } from "./selection.ts";
-import { printableId } from "./terminal-text.ts";
 import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
 
 /** Options of commands that change threads. */

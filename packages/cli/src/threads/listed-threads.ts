@@ -1,8 +1,8 @@
 import { iterateEntries, removeAnyThread } from "@scrollback/collections";
 import { isListed, type ListedEntry, listAgain, missingEntries } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { headProblem } from "../layers.ts";
 import type { ThreadToChange } from "./change-threads.ts";
-import { headProblem } from "./layers.ts";
 
 /** Where a thread is listed, as its entries say. */
 type Places = NonNullable<NonNullable<Parameters<typeof removeAnyThread>[2]>["places"]>;

@@ -1,15 +1,16 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync } from "node:fs";
 import {
   type ChatMessage,
   chatMessageTraits,
   type MessageTraits,
   openStores,
+  type StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import type { CommandContext } from "./command-context.ts";
-import { onCorruptRecord } from "./corrupt-records.ts";
 import { type BackendRole, codecOf } from "./environment.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
 import { shownUrl } from "./redact.ts";
 import { sqlitePathOf } from "./sqlite-files.ts";
 
@@ -56,4 +57,21 @@ export async function openBackend(
     adapters: context.adapters,
     ...(codec && { codec }),
   });
+}
+
+const collectors = new AsyncLocalStorage<(error: StoreError) => void>();
+
+/** The `onCorruptRecord` of every factory that the CLI opens: reports to the collector of the current call, or throws. */
+function onCorruptRecord(error: StoreError): void {
+  const collect = collectors.getStore();
+  if (!collect) throw error;
+  collect(error);
+}
+
+/** Makes a call that skips unreadable records and reports each to `collect`. */
+export function skippingCorruptRecords<T>(
+  collect: (error: StoreError) => void,
+  call: () => Promise<T>,
+): Promise<T> {
+  return collectors.run(collect, call);
 }

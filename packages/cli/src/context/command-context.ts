@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import type { OpenOptions } from "@scrollback/store-core";
+import { CommandError, exitCodes, worse } from "../output/exit-codes.ts";
+import { Output, type OutputStream } from "../output/output.ts";
 import { type Environment, secretsOf, urlOf } from "./environment.ts";
-import { CommandError, exitCodes, worse } from "./exit-codes.ts";
-import { Output, type OutputStream } from "./output.ts";
 import { redact } from "./redact.ts";
 
 /** The input of a run of the CLI. */

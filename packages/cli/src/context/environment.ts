@@ -1,5 +1,5 @@
 import { aesGcmCodec, type Codec, type EncryptionKey, gzipCodec, StoreError } from "@scrollback/store-core";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,8 @@
 import { isListed } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import { ThreadReader } from "@scrollback/store-core/internal";
-import { encodeText } from "./formats/entry.ts";
-import { ContentDigest } from "./formats/thread-file.ts";
+import { encodeText } from "../formats/entry.ts";
+import { ContentDigest } from "../formats/thread-file.ts";
 
 /**
  * A digest of a thread: its messages and their times, its metadata, and its own times, but not the entries that list it, which each backend

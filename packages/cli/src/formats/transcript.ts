@@ -1,8 +1,8 @@
 import type { ChatMessage, Part, ThreadPage } from "@scrollback/store-core";
-import { shownTime } from "./figures.ts";
-import { isChatMessage } from "./open-backend.ts";
-import type { Output } from "./output.ts";
-import { printableLine, printableText, printableValue } from "./terminal-text.ts";
+import { isChatMessage } from "../context/open-backend.ts";
+import { shownTime } from "../output/figures.ts";
+import type { Output } from "../output/output.ts";
+import { printableLine, printableText, printableValue } from "../output/terminal-text.ts";
 
 const colours = { system: "magenta", user: "cyan", assistant: "green", tool: "yellow" } as const;
 

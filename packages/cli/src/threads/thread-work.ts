@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, type ThreadInfo } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
-import type { CommandContext } from "./command-context.ts";
-import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { countOf, shownCount, shownDuration } from "./figures.ts";
-import { isClosedPipe } from "./output.ts";
-import { Progress } from "./progress.ts";
-import { printableId, printableLine } from "./terminal-text.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { exitCodeOf, exitCodes } from "../output/exit-codes.ts";
+import { countOf, shownCount, shownDuration } from "../output/figures.ts";
+import { isClosedPipe } from "../output/output.ts";
+import { Progress } from "../output/progress.ts";
+import { printableId, printableLine } from "../output/terminal-text.ts";
 
 /** The outcome for one thread. */
 export interface ThreadOutcome {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { destinationOf } from "./sqlite-files.ts";
+import { destinationOf } from "../context/sqlite-files.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 /**
  * Writes a file that appears, or is replaced, when `write` has succeeded; only its owner can read it. A device or a FIFO is written to

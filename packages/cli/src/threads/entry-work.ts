@@ -1,12 +1,12 @@
 import { isLost, type ListedEntry } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
-import type { CommandContext } from "./command-context.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { shownCount } from "./figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { shownCount } from "../output/figures.ts";
+import { printableId, printableLine } from "../output/terminal-text.ts";
 import { entriesIn } from "./listed-threads.ts";
 import { prefixAlone, type SelectionOptions } from "./selection.ts";
-import { printableId, printableLine } from "./terminal-text.ts";
 
 /** Options of {@link checkEntries}. */
 export interface EntryOptions extends SelectionOptions {

@@ -1,11 +1,11 @@
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy } from "@scrollback/store-core/internal";
-import type { CommandContext } from "./command-context.ts";
-import { skippingCorruptRecords } from "./corrupt-records.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
-import { countOf, shownCount } from "./figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { skippingCorruptRecords } from "../context/open-backend.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { countOf, shownCount } from "../output/figures.ts";
+import { printableId } from "../output/terminal-text.ts";
 import { hasIndex, listIfMissing } from "./listed-threads.ts";
-import { printableId } from "./terminal-text.ts";
 import { digestThread } from "./thread-digest.ts";
 import {
   type ThreadOutcome,

@@ -1,7 +1,7 @@
 import { isListed } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
-import type { CommandContext } from "./command-context.ts";
-import { shownCount } from "./figures.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { shownCount } from "../output/figures.ts";
 import { type SelectionOptions, selectThreads, type Unselected } from "./selection.ts";
 import type { WorkItem } from "./thread-work.ts";
 

@@ -1,13 +1,13 @@
 import { createReadStream } from "node:fs";
 import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
-import type { CommandContext } from "./command-context.ts";
-import { skippingCorruptRecords } from "./corrupt-records.ts";
-import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
-import { countOf } from "./figures.ts";
-import { linesOf } from "./formats/lines.ts";
-import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
-import { printableId, printableLine } from "./terminal-text.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { skippingCorruptRecords } from "../context/open-backend.ts";
+import { linesOf } from "../formats/lines.ts";
+import { parseCount, parseDuration, parseSize, parseText } from "../option-values.ts";
+import { CommandError, exitCodes, unreadableFile } from "../output/exit-codes.ts";
+import { countOf } from "../output/figures.ts";
+import { printableId, printableLine } from "../output/terminal-text.ts";
 
 /** The threads of a command. All given conditions must be true. */
 export interface SelectionOptions {

@@ -1,18 +1,25 @@
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import type { CommandContext } from "./command-context.ts";
-import { addCopy } from "./commands/copy.ts";
-import { addExpire } from "./commands/expire.ts";
-import { addExport } from "./commands/export.ts";
-import { addImport } from "./commands/import.ts";
-import { addLs } from "./commands/ls.ts";
-import { addRebuild } from "./commands/rebuild.ts";
-import { addRm } from "./commands/rm.ts";
-import { addSetup } from "./commands/setup.ts";
-import { addShow } from "./commands/show.ts";
-import { addStats } from "./commands/stats.ts";
-import { addVerify } from "./commands/verify.ts";
-import { printableText } from "./terminal-text.ts";
-import { version } from "./version.ts";
+import type { CommandContext } from "../context/command-context.ts";
+import { printableText } from "../output/terminal-text.ts";
+import { addCopy } from "./copy.ts";
+import { addExpire } from "./expire.ts";
+import { addExport } from "./export.ts";
+import { addImport } from "./import.ts";
+import { addLs } from "./ls.ts";
+import { addRebuild } from "./rebuild.ts";
+import { addRm } from "./rm.ts";
+import { addSetup } from "./setup.ts";
+import { addShow } from "./show.ts";
+import { addStats } from "./stats.ts";
+import { addVerify } from "./verify.ts";
+
+const manifest: { readonly version: string } = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+);
+
+/** This package's version. */
+const version: string = manifest.version;
 
 const epilogue = `
 A URL is one of sqlite:chats.db, redis://…, rediss://…, mongodb://…, mongodb+srv://…, dynamodb://table, postgres://…,

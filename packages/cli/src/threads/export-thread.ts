@@ -1,13 +1,12 @@
 import type { StoreError, StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
-import { skippingCorruptRecords } from "./corrupt-records.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { chatMessagesOf } from "./formats/chat-entry.ts";
-import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
-import { toOpenAi } from "./formats/openai-chat.ts";
-import { layerOf } from "./layers.ts";
-import { isChatMessage } from "./open-backend.ts";
-import { jsonLine } from "./terminal-text.ts";
+import { isChatMessage, skippingCorruptRecords } from "../context/open-backend.ts";
+import { chatMessagesOf } from "../formats/chat-entry.ts";
+import { endLine, messageLine, skipLine, threadLine } from "../formats/jsonl.ts";
+import { toOpenAi } from "../formats/openai-chat.ts";
+import { layerOf } from "../layers.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { jsonLine } from "../output/terminal-text.ts";
 import { type ThreadOutcome, unfinishedCopy } from "./thread-work.ts";
 
 /** Options of the export of a thread. */
