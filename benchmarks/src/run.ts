@@ -1,6 +1,6 @@
 import type { Backend } from "./backend.ts";
 import { measureCalls, type Progress } from "./calls.ts";
-import type { ChatEffort } from "./chats/effort.ts";
+import type { ChatEffort } from "./chats/measure.ts";
 import { measureCold } from "./cold.ts";
 import { type Figures, watchMachine } from "./figures.ts";
 import { type LoadEffort, measureLoad } from "./load.ts";

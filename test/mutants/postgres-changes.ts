@@ -1,4 +1,5 @@
-import type { Change } from "./change.ts";
+/** A line of a source file, and its replacement. */
+export type Change = readonly [name: string, breaks: string, file: string, from: string, to: string];
 
 const COMMIT = "sql/002-commit.sql";
 const THREADS = "sql/003-threads.sql";

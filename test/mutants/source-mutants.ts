@@ -1,6 +1,5 @@
 // Exceeds 300 lines because it is the table of all changes that the suite must detect.
-import type { Change } from "./change.ts";
-import { postgresChanges } from "./postgres-changes.ts";
+import { type Change, postgresChanges } from "./postgres-changes.ts";
 
 /** A change to the source that breaks a promise. */
 export interface SourceMutant {
