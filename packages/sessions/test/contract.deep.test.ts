@@ -2,5 +2,7 @@ import { serverStores } from "../../../conformance-tests/test/fixtures/server-st
 import { runSessionContract } from "../src/contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
 
-const stores = serverStores("PostgreSQL");
-runSessionContract({ name: "PostgreSQL", createHarness: async () => harnessOf(await stores()) });
+for (const name of ["MongoDB", "DynamoDB", "PostgreSQL"] as const) {
+  const stores = serverStores(name);
+  runSessionContract({ name, createHarness: async () => harnessOf(await stores()) });
+}

@@ -1,4 +1,0 @@
-import { dynamoForTests } from "./dynamo.ts";
-import { describeRestarts } from "./restarts.ts";
-
-describeRestarts("dynamodb", dynamoForTests());

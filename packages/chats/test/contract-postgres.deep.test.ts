@@ -1,8 +1,0 @@
-import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { runChatContract } from "../src/contract/index.ts";
-
-const stores = serverStores("PostgreSQL");
-runChatContract({
-  name: "PostgreSQL",
-  createHarness: async () => ({ openStores: await stores(), close: async () => undefined }),
-});
