@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { backendKeys } from "../benchmarks/src/backend.ts";
 import { MARGIN, regressions } from "../benchmarks/src/compare.ts";
-import { costsPage, pictures } from "../benchmarks/src/costs-page.ts";
 import {
   type CallRow,
   type ChatFigures,
@@ -20,9 +19,10 @@ import {
   type Timing,
   timingOf,
 } from "../benchmarks/src/figures.ts";
-import { pagesOf } from "../benchmarks/src/pages.ts";
-import { draw } from "../benchmarks/src/plots.ts";
-import { report } from "../benchmarks/src/report.ts";
+import { costsPage, pictures } from "../benchmarks/src/pages/costs.ts";
+import { pagesOf } from "../benchmarks/src/pages/pages.ts";
+import { draw } from "../benchmarks/src/pages/plots.ts";
+import { report } from "../benchmarks/src/pages/report.ts";
 import { judge, judgeChats, judgeFrameworks } from "../benchmarks/src/targets.ts";
 
 const root = join(import.meta.dirname, "..");

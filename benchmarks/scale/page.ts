@@ -1,4 +1,4 @@
-import { type Column, inDigits, table } from "../src/table.ts";
+import { type Column, inDigits, table } from "../src/pages/table.ts";
 import {
   type Costs,
   countOperations,

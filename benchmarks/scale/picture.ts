@@ -1,5 +1,5 @@
 import type { EChartsOption } from "echarts";
-import { drawSvg } from "../src/svg.ts";
+import { drawSvg } from "../src/pages/svg.ts";
 import type { Costs, Figures, OperationName } from "./figures.ts";
 import { fitLine, timeAt } from "./fit.ts";
 import { growthOf, type Paging } from "./paging.ts";

@@ -6,7 +6,6 @@ import { type Backend, type BackendKey, backendKeys } from "./backend.ts";
 import { backends } from "./backends/index.ts";
 import type { Progress } from "./calls.ts";
 import { measureChats } from "./chats/measure.ts";
-import { chatSection } from "./chats/page.ts";
 import { measureCodecs } from "./codecs.ts";
 import { MARGIN, regressions } from "./compare.ts";
 import {
@@ -18,10 +17,11 @@ import {
   saveResults,
 } from "./figures.ts";
 import { measureFrameworks } from "./frameworks/measure.ts";
-import { frameworkSection } from "./frameworks/page.ts";
-import { pagesOf } from "./pages.ts";
-import { draw } from "./plots.ts";
-import { codecSection, section, targetSection } from "./report.ts";
+import { chatSection } from "./pages/chats.ts";
+import { frameworkSection } from "./pages/frameworks.ts";
+import { pagesOf } from "./pages/pages.ts";
+import { draw } from "./pages/plots.ts";
+import { codecSection, section, targetSection } from "./pages/report.ts";
 import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 
 const CODECS = "codecs";

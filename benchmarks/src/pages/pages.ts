@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { costsPage, peerTable } from "./costs-page.ts";
-import type { Results } from "./figures.ts";
+import type { Results } from "../figures.ts";
+import { costsPage, peerTable } from "./costs.ts";
 import { report } from "./report.ts";
 import { quietText } from "./summary.ts";
 

@@ -1,7 +1,7 @@
-import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
+import type { CallRow, Figures, LoadRow, Results } from "../figures.ts";
+import { loadRows, overRaw, throughput } from "../targets.ts";
 import { highestQuietLoad, isQuiet } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
-import { loadRows, overRaw, throughput } from "./targets.ts";
 
 /** The rows of one operation, over all thread lengths. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);

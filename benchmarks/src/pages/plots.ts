@@ -1,8 +1,8 @@
 import type { EChartsOption } from "echarts";
-import { pictures } from "./costs-page.ts";
-import type { CallRow, Figures, LoadRow } from "./figures.ts";
+import type { CallRow, Figures, LoadRow } from "../figures.ts";
+import { loadRows, singleWriterRow } from "../targets.ts";
+import { pictures } from "./costs.ts";
 import { drawSvg } from "./svg.ts";
-import { loadRows, singleWriterRow } from "./targets.ts";
 
 const SIZE = { width: 860, height: 360 };
 

@@ -1,6 +1,6 @@
 import type { FrameworkFigures, FrameworkRow } from "../figures.ts";
-import { machineText } from "../machine.ts";
-import { ratioText, table, timingText } from "../table.ts";
+import { machineText } from "./machine.ts";
+import { ratioText, table, timingText } from "./table.ts";
 
 /** All measurements of frameworks, for the report. */
 export function frameworkSection(figures: FrameworkFigures): string {

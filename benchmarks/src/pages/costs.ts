@@ -1,10 +1,10 @@
-import { type ContestantName, peerNames } from "./backend.ts";
-import type { Figures, LoadRow, Results } from "./figures.ts";
+import { type ContestantName, peerNames } from "../backend.ts";
+import type { Figures, LoadRow, Results } from "../figures.ts";
+import { meanMessageBytes } from "../messages.ts";
+import { singleWriterRow } from "../targets.ts";
 import { machineText } from "./machine.ts";
-import { meanMessageBytes } from "./messages.ts";
 import { lengthsText, peerText, quietText, serverColumn, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
-import { singleWriterRow } from "./targets.ts";
 
 /** The pictures of the page, with their text alternatives. */
 export const pictures = {

@@ -1,8 +1,8 @@
-import { type BackendKey, peerNames } from "./backend.ts";
-import type { Figures, LoadRow } from "./figures.ts";
+import { type BackendKey, peerNames } from "../backend.ts";
+import type { Figures, LoadRow } from "../figures.ts";
+import { loadRows, medianOf, nameOf, PEER_MARGIN, singleWriterRow } from "../targets.ts";
 import { rangeText, serverColumn, serverOf } from "./summary.ts";
 import { type Column, ratioText, table } from "./table.ts";
-import { loadRows, medianOf, nameOf, PEER_MARGIN, singleWriterRow } from "./targets.ts";
 
 const recordLogs: readonly BackendKey[] = ["mongodb", "dynamodb"];
 

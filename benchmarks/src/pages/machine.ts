@@ -1,4 +1,4 @@
-import type { Machine } from "./figures.ts";
+import type { Machine } from "../figures.ts";
 
 /** The date and machine of the measurement. */
 export function machineText({ cores, node, date, load }: Machine): string {

@@ -1,13 +1,13 @@
-import { type ContestantName, contestantNames } from "./backend.ts";
-import { chatSection } from "./chats/page.ts";
-import type { CallRow, CodecRow, ColdRow, Figures, LoadRow, Results, TracingMode } from "./figures.ts";
-import { frameworkSection } from "./frameworks/page.ts";
+import { type ContestantName, contestantNames } from "../backend.ts";
+import type { CallRow, CodecRow, ColdRow, Figures, LoadRow, Results, TracingMode } from "../figures.ts";
+import { meanMessageBytes } from "../messages.ts";
+import { ROOM } from "../operations.ts";
+import { judge, judgeChats, judgeFrameworks } from "../targets.ts";
+import { chatSection } from "./chats.ts";
+import { frameworkSection } from "./frameworks.ts";
 import { limitsText } from "./limits.ts";
 import { machineText } from "./machine.ts";
-import { meanMessageBytes } from "./messages.ts";
-import { ROOM } from "./operations.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
-import { judge, judgeChats, judgeFrameworks } from "./targets.ts";
 
 /** Cells with fewer calls than this are listed individually. */
 const FEW_CALLS = 50;

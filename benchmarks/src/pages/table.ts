@@ -1,4 +1,4 @@
-import type { Timing } from "./figures.ts";
+import type { Timing } from "../figures.ts";
 
 export interface Column<Item> {
   readonly title: string;

@@ -1,6 +1,6 @@
 import type { ChatFigures, ChatRow, DeltaFigures, TabsRow } from "../figures.ts";
-import { machineText } from "../machine.ts";
-import { type Column, inDigits, ratioText, table, timingText } from "../table.ts";
+import { machineText } from "./machine.ts";
+import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 
 const contestants = ["raw", "Scrollback", "Mastra"] as const;
 const titles = { raw: "tables", Scrollback: "Scrollback", Mastra: "Mastra" } as const;
