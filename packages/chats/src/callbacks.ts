@@ -1,6 +1,6 @@
 import { jsonCodec, StoreError } from "@scrollback/store-core";
 import type { Check } from "@scrollback/store-core/driver";
-import { callNow, isText, reporter } from "@scrollback/store-core/internal";
+import { guarded, isText, reporter } from "@scrollback/store-core/internal";
 import type { Identified } from "./chat.ts";
 import { messageProblem } from "./checks.ts";
 import type { ChatContext } from "./read/context.ts";
@@ -26,7 +26,7 @@ export type ChatCallbacks<M extends Identified> = Pick<
 
 /**
  * The callbacks of the options. If one fails, its error is reported and the default is used; a `check` that fails refuses. Those that are
- * not given have nothing that could fail.
+ * not given have nothing that could fail. `check` is the whole check of a message: of its id and role too.
  */
 export function callbacksOf<M extends Identified>({
   check,
@@ -37,29 +37,22 @@ export function callbacksOf<M extends Identified>({
 }: Partial<ChatCallbacks<M>>): ChatCallbacks<M> {
   const report = reporter(given);
   const onError = (error: unknown) => report(error, "callback");
+  const ownCheck = check && guarded(check, { name: "check", onError, otherwise: () => UNCHECKED });
+  const ownNow = now && guarded(now, { name: "now", onError, check: isTime, otherwise: Date.now });
   return {
     onError: report,
-    check: check
-      ? (message) => callNow(() => check(message), { name: "check", onError, otherwise: () => UNCHECKED })
-      : () => undefined,
+    check: (message) => messageProblem(message) ?? ownCheck?.(message),
     preview: preview
-      ? (message) =>
-          callNow(() => preview(message), {
-            ...{ name: "preview", onError, check: isText },
-            otherwise: () => textOf(message),
-          })
+      ? guarded(preview, { name: "preview", onError, check: isText, otherwise: textOf })
       : textOf,
     closeAnswer: closeAnswer
-      ? (message) =>
-          callNow(() => closeAnswer(message), {
-            ...{ name: "closeAnswer", onError },
-            check: (result) => messageProblem(result) ?? isStorable(result),
-            otherwise: () => message,
-          })
+      ? guarded(closeAnswer, {
+          ...{ name: "closeAnswer", onError },
+          check: (result) => messageProblem(result) ?? isStorable(result),
+          otherwise: (message) => message,
+        })
       : (message) => message,
     // Times are whole milliseconds, so that import takes what export returns.
-    now: now
-      ? () => Math.floor(callNow(now, { name: "now", onError, check: isTime, otherwise: Date.now }))
-      : Date.now,
+    now: ownNow ? () => Math.floor(ownNow()) : Date.now,
   };
 }

@@ -9,7 +9,7 @@ import {
   isString,
 } from "@scrollback/store-core/driver";
 import {
-  checkMessages as checkAll,
+  checkMessages,
   checkValue,
   isBoolean,
   isCount,
@@ -166,15 +166,6 @@ export function messageProblem(message: unknown): string | undefined {
   const idProblem = isMessageId(id);
   if (idProblem) return `id ${idProblem}`;
   return roles.includes(role) ? undefined : `role must be "system", "user", "assistant" or "tool"`;
-}
-
-/** @throws StoreError `INVALID_ARGUMENT`. */
-export function checkMessages(
-  method: string,
-  messages: unknown,
-  check: (message: unknown) => string | undefined,
-): void {
-  checkAll(method, messages, (message) => messageProblem(message) ?? check(message));
 }
 
 /** Checks messages that are added in one call. @throws StoreError `INVALID_ARGUMENT`. */

@@ -28,29 +28,34 @@ function warnOfOnError(failure: unknown): void {
 }
 
 /** The handling of a callback that fails. */
-export interface CallbackHandling<T> {
+export interface CallbackHandling<A extends unknown[], T> {
   /** For the error that is reported. */
   readonly name: string;
   /** Checks the result. */
   readonly check?: Check;
   onError(error: unknown): void;
   /** Returns the result to use if the callback fails. */
-  otherwise(): T;
+  otherwise(...args: A): T;
 }
 
 /**
- * The result of a callback of the application that must return at once. A callback fails if it throws, returns a promise, or
+ * A callback of the application that must return at once, made so that it cannot fail. It fails if it throws, returns a promise, or
  * returns a value that `check` refuses.
  */
-export function callNow<T>(callback: () => T, { name, check, onError, otherwise }: CallbackHandling<T>): T {
-  try {
-    const result = resultNow(name, callback());
-    if (check) checkValue(name, "the result", check, result);
-    return result;
-  } catch (error) {
-    onError(error);
-    return otherwise();
-  }
+export function guarded<A extends unknown[], T>(
+  callback: (...args: A) => T,
+  { name, check, onError, otherwise }: CallbackHandling<A, T>,
+): (...args: A) => T {
+  return (...args) => {
+    try {
+      const result = resultNow(name, callback(...args));
+      if (check) checkValue(name, "the result", check, result);
+      return result;
+    } catch (error) {
+      onError(error);
+      return otherwise(...args);
+    }
+  };
 }
 
 /** Refuses a promise, and keeps its rejection from ending the process. @throws StoreError `INVALID_ARGUMENT`. */

@@ -16,7 +16,7 @@ export {
   isTimerMs,
   isTtl,
 } from "./arguments.ts";
-export { CALLBACK_MS, callNow, callWithin, reporter, resultNow } from "./callbacks.ts";
+export { CALLBACK_MS, callWithin, guarded, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
 export { newIncarnation } from "./driver/incarnation.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { callNow, callWithin, reporter, resultNow } from "../src/internal.ts";
+import { callWithin, guarded, reporter, resultNow } from "../src/internal.ts";
 
 const warnings: unknown[] = [];
 const unhandled: unknown[] = [];
@@ -39,16 +39,16 @@ test("reporter: an onError that throws or rejects late becomes a warning; it is 
   expect(warnings).toEqual(["onError: boom", "onError: boom"]);
 });
 
-test("callNow: an error, a promise and a refused result are reported, and the default is used", async () => {
+test("guarded: an error, a promise and a refused result are reported, and the default is used", async () => {
   const errors: unknown[] = [];
   const handling = {
     ...{ name: "preview", onError: (error: unknown) => void errors.push(error) },
     check: (value: unknown) => (typeof value === "string" ? undefined : "must be a string"),
     otherwise: () => "default",
   };
-  expect(callNow(() => "text", handling)).toBe("text");
+  expect(guarded(() => "text", handling)()).toBe("text");
   const failing: (() => unknown)[] = [boom, late, () => new Promise(() => undefined), () => 1];
-  for (const callback of failing) expect(callNow(callback as () => string, handling)).toBe("default");
+  for (const callback of failing) expect(guarded(callback as () => string, handling)()).toBe("default");
   expect(errors).toMatchObject([
     { message: "boom" },
     { message: "preview: must return its result, not a promise" },

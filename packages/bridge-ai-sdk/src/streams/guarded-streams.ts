@@ -1,4 +1,4 @@
-import { callNow, callWithin } from "@scrollback/store-core/internal";
+import { callWithin, guarded } from "@scrollback/store-core/internal";
 import type { ChatStreams } from "./streams.ts";
 
 /**
@@ -10,23 +10,22 @@ export function guardedStreams(
   ms: number,
   onError: (error: unknown) => void,
 ): ChatStreams {
-  const handling = (name: string) => ({ name: `streams.${name}`, onError });
+  const listen = guarded<Parameters<ChatStreams["onStop"]>, () => void>(
+    (runId, listener) => streams.onStop(runId, listener),
+    { name: "streams.onStop", onError, otherwise: () => () => undefined },
+  );
   return {
-    publish(runId, stream) {
-      callNow<void>(() => streams.publish(runId, stream), {
-        ...handling("publish"),
-        otherwise: () => void stream.cancel().catch(() => undefined),
-      });
-    },
+    publish: guarded<Parameters<ChatStreams["publish"]>, void>(
+      (runId, stream) => streams.publish(runId, stream),
+      {
+        ...{ name: "streams.publish", onError },
+        otherwise: (_, stream) => void stream.cancel().catch(() => undefined),
+      },
+    ),
     resume: (runId) => callWithin(ms, "streams.resume", () => streams.resume(runId)),
     stop: (runId) => callWithin(ms, "streams.stop", () => streams.stop(runId)).catch(onError),
-    onStop(runId, listener) {
-      const remove = callNow<() => void>(() => streams.onStop(runId, listener), {
-        ...handling("onStop"),
-        otherwise: () => () => undefined,
-      });
-      return () => callNow<void>(remove, { ...handling("onStop"), otherwise: () => undefined });
-    },
+    onStop: (runId, listener) =>
+      guarded(listen(runId, listener), { name: "streams.onStop", onError, otherwise: () => undefined }),
     close: () => streams.close(),
   };
 }

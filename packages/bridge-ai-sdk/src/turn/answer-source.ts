@@ -1,4 +1,4 @@
-import { callNow, isText } from "@scrollback/store-core/internal";
+import { guarded, isText } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
   stepCountIs,
@@ -33,11 +33,10 @@ export async function answerOf<UI extends UIMessage>(
   if (made instanceof ReadableStream) return made;
   const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
   const { redactToolErrors = textOf !== undefined } = stream;
-  const errorText = (error: unknown) =>
-    callNow(() => textOf?.(error) ?? ERROR_TEXT, {
-      ...{ name: "stream.onError", check: isText, onError },
-      otherwise: () => ERROR_TEXT,
-    });
+  const errorText = guarded((error: unknown) => textOf?.(error) ?? ERROR_TEXT, {
+    ...{ name: "stream.onError", check: isText, onError },
+    otherwise: () => ERROR_TEXT,
+  });
   const tools = toolsOf(options);
   /** The SDK calls `onError` again for the error chunk that it creates. */
   let echo: string | undefined;
@@ -48,11 +47,10 @@ export async function answerOf<UI extends UIMessage>(
     stream: made.stream,
     redactToolErrors,
     ...(messageMetadata && {
-      messageMetadata: (part: Parameters<typeof messageMetadata>[0]) =>
-        callNow(() => messageMetadata(part), {
-          ...{ name: "stream.messageMetadata", onError },
-          otherwise: () => undefined,
-        }),
+      messageMetadata: guarded(messageMetadata, {
+        ...{ name: "stream.messageMetadata", onError },
+        otherwise: () => undefined,
+      }),
     }),
     onError(error) {
       if (error instanceof Error && error.message === echo) return echo;

@@ -1,6 +1,6 @@
 import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
 import { isString } from "@scrollback/store-core/driver";
-import { CALLBACK_MS, callNow, callWithin } from "@scrollback/store-core/internal";
+import { CALLBACK_MS, callWithin, guarded } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
@@ -78,10 +78,11 @@ export async function readRequest<UI extends UIMessage>(
 
 /** The id of an answer; undefined if the application's function fails. */
 function idOf(generateMessageId: () => string, onError: (error: unknown) => void): string | undefined {
-  return callNow<string | undefined>(generateMessageId, {
+  const generate = guarded<[], string | undefined>(generateMessageId, {
     ...{ name: "generateMessageId", check: isString, onError },
     otherwise: () => undefined,
   });
+  return generate();
 }
 
 function firstPatch<UI extends UIMessage>(

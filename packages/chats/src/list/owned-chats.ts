@@ -1,5 +1,5 @@
 // Exceeds 300 lines because every call on chats is declared here once, with its contract.
-import { checkValue, isFunction, resultNow } from "@scrollback/store-core/internal";
+import { checkMessages, checkValue, isFunction, resultNow } from "@scrollback/store-core/internal";
 import type {
   Chat,
   ChatList,
@@ -12,7 +12,7 @@ import type {
   NewChat,
   Placed,
 } from "../chat.ts";
-import { checkChat, checkCut, checkMessages, checkNewMessages, checkPatch, isMessageId } from "../checks.ts";
+import { checkChat, checkCut, checkNewMessages, checkPatch, isMessageId } from "../checks.ts";
 import { type ChatExport, exportOf } from "../copy/export-chat.ts";
 import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
 import { type ImportOptions, importChat } from "../copy/import-chat.ts";

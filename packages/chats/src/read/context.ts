@@ -17,7 +17,7 @@ export interface ChatContext<M extends Identified> {
   readonly lists: Lists<StoredSummary, ListedChat>;
   /** The labels that have lists of their own. */
   readonly indexedLabels: readonly string[];
-  /** Returns the problem of a message, or undefined. */
+  /** Returns the problem of a message, with its id and role, or undefined. */
   check(message: unknown): string | undefined;
   preview(message: M): string;
   readonly leaseMs: number;

@@ -1,6 +1,6 @@
 import { checkOptions, invalid, isObject } from "@scrollback/store-core/driver";
-import { checkValue, isFunction } from "@scrollback/store-core/internal";
-import { checkMessages, checkNewMessages, isMessageId, messageProblem, optionChecks } from "../checks.ts";
+import { checkMessages, checkValue, isFunction } from "@scrollback/store-core/internal";
+import { checkNewMessages, isMessageId, messageProblem, optionChecks } from "../checks.ts";
 
 /** The kinds of a change, each with its additional fields. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -44,6 +44,5 @@ export function checkRunResult(result: unknown, check: (message: unknown) => str
   checkOptions("end", result, optionChecks.end);
   const { message, status } = result as { message?: unknown; status?: unknown };
   checkValue("end", "status", optionChecks.end.status, status);
-  if (message !== undefined)
-    checkValue("end", "message", (one) => messageProblem(one) ?? check(one), message);
+  if (message !== undefined) checkValue("end", "message", check, message);
 }
