@@ -1,9 +1,19 @@
-import { type Cursor, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { parseListed } from "@scrollback/collections";
+import {
+  type Cursor,
+  type MessageStore,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
 import { entryOf, type StoredEntry } from "./entries.ts";
-import { type Head, parseHead } from "./head.ts";
+import type { Head } from "./head.ts";
 
 /** The number of newest entries that are searched first. */
 export const FIRST_LOOK = 64;
+
+/** For the errors of a thread that is not a chat. */
+const HEAD_OWNER = { package: "@scrollback/chats", kind: "chat" };
 
 /** Thrown if a chat has changed since it was read. The write is then retried. */
 export class OutdatedError extends Error {}
@@ -35,20 +45,14 @@ export class ChatView<M> {
   /** The newest entries, oldest first. */
   entries: readonly StoredEntry<M>[];
   older: Cursor | undefined;
-  readonly #stores: StoreFactory;
-  readonly #threadId: string;
+  /** The store of the thread. */
+  readonly store: MessageStore;
   readonly #signal: AbortSignal | undefined;
   /** Whether the store skipped an entry that it cannot read. */
   #isIncomplete: boolean;
 
-  private constructor(
-    stores: StoreFactory,
-    threadId: string,
-    page: Page<M>,
-    signal?: AbortSignal | undefined,
-  ) {
-    this.#stores = stores;
-    this.#threadId = threadId;
+  private constructor(store: MessageStore, page: Page<M>, signal?: AbortSignal | undefined) {
+    this.store = store;
     this.#signal = signal;
     this.revision = page.revision;
     this.head = page.head;
@@ -65,12 +69,8 @@ export class ChatView<M> {
     threadId: string,
     { limit, before, signal }: LookOptions,
   ): Promise<ChatView<M>> {
-    return new ChatView<M>(
-      stores,
-      threadId,
-      await readPage<M>(stores, threadId, { limit, before, signal }),
-      signal,
-    );
+    const store = stores.open(threadId);
+    return new ChatView<M>(store, await readPage<M>(store, { limit, before, signal }), signal);
   }
 
   /** Returns a chat without reading it: one that is assumed not to exist, or the state after a commit. */
@@ -82,7 +82,7 @@ export class ChatView<M> {
     const count = head?.messageCount ?? 0;
     const isIncomplete = older === undefined && entries.length < count;
     const page = { head, revision, stored: entries, count, isIncomplete, older };
-    return new ChatView<M>(stores, threadId, page);
+    return new ChatView<M>(stores.open(threadId), page);
   }
 
   get isWhole(): boolean {
@@ -94,7 +94,7 @@ export class ChatView<M> {
     const { older: before } = this;
     if (before === undefined) return;
     const limit = Math.max(FIRST_LOOK, this.entries.length);
-    const page = await readPage<M>(this.#stores, this.#threadId, { limit, before, signal: this.#signal });
+    const page = await readPage<M>(this.store, { limit, before, signal: this.#signal });
     if (page.revision !== this.revision) throw new OutdatedError("the chat has changed while it was read");
     this.entries = [...page.stored, ...this.entries];
     this.older = page.older;
@@ -130,8 +130,9 @@ interface Page<M> {
   readonly older?: Cursor | undefined;
 }
 
-async function readPage<M>(stores: StoreFactory, threadId: string, { limit, before, signal }: LookOptions) {
-  const page = await stores.open(threadId).read({
+async function readPage<M>(store: MessageStore, { limit, before, signal }: LookOptions) {
+  const { threadId } = store;
+  const page = await store.read({
     ...(limit !== undefined && { limit }),
     ...(before !== undefined && { before }),
     ...(signal && { signal }),
@@ -141,7 +142,7 @@ async function readPage<M>(stores: StoreFactory, threadId: string, { limit, befo
   const isIncomplete = isWholePage
     ? stored.length < page.count
     : stored.length < (limit ?? 0) && page.older !== undefined;
-  const head = page.revision === null ? undefined : parseHead(threadId, page.metadata);
+  const head = page.revision === null ? undefined : parseListed<Head>(threadId, page.metadata, HEAD_OWNER);
   // Otherwise a new chat of this id would begin with these messages.
   if (!head && page.count > 0)
     throw new StoreError(

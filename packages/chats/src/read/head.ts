@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { type Listed, parseListed } from "@scrollback/collections";
+import type { Listed } from "@scrollback/collections";
 import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import type { Chat, ChatSummary } from "../chat.ts";
@@ -56,11 +56,6 @@ export interface Operation {
   readonly digest: string;
 }
 
-/** The head of a chat's thread; undefined if there is none. @throws StoreError `UNSUPPORTED`, `CORRUPT`. */
-export function parseHead(threadId: string, metadata: unknown): Head | undefined {
-  return parseListed<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
-}
-
 /**
  * The head of a chat without messages. Every chat begins with it.
  *
@@ -110,16 +105,20 @@ export function isRunning({ beatAt }: StoredRun, now: number, leaseMs: number): 
 export function listedChat(
   id: string,
   { copying, run, ...stored }: StoredSummary,
-  { now, leaseMs }: Leases,
+  leases: Leases,
 ): ChatSummary {
-  if (!run) return { id, ...stored };
-  const state = isRunning(run, now(), leaseMs) ? "running" : "lost";
-  return { id, ...stored, run: { id: run.id, messageId: run.messageId, startedAt: run.startedAt, state } };
+  return { id, ...stored, ...(run && { run: runOf(run, leases) }) };
+}
+
+function runOf(run: StoredRun, { now, leaseMs }: Leases): NonNullable<ChatSummary["run"]> {
+  const { id, messageId, startedAt } = run;
+  return { id, messageId, startedAt, state: isRunning(run, now(), leaseMs) ? "running" : "lost" };
 }
 
 /** A chat for the caller. */
 export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
-  return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
+  const { version, incarnation, writes, listed, operations, copying, run, ...chat } = head;
+  return { ...chat, ...(run && { run: runOf(run, leases) }), revision };
 }
 
 /** A write with the operation id that the caller gave. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */

@@ -4,7 +4,7 @@ import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
-import { type Head, withFields } from "../read/head.ts";
+import type { Head } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
 import { untilReachable, whileOutdated } from "../write/attempts.ts";
 import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
@@ -142,24 +142,22 @@ export class ActiveRun<M extends Identified> {
     const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
     const closed = answer && (status === "complete" ? answer : this.#context.closeAnswer(answer));
     const fields = { status, ...(error !== undefined && { error }) };
-    let isRetry = false;
     const own = closed && { ...closed, id: this.messageId };
     const isOwn = ({ message, status: saved }: ChatEntry<M>) =>
       saved === status && own !== undefined && isSameMessage(message, own);
     // The reply to an earlier attempt was lost.
     const isDone = ({ head, entries }: ChatView<M>) =>
-      isRetry && head?.run === undefined && (own === undefined || entries.some(isOwn));
-    const end = () =>
-      this.#write(async (view, _head, now) => {
-        const entries = await this.#placed(view, closed, fields, now);
-        return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
-      }, isDone);
+      head?.run === undefined && (own === undefined || entries.some(isOwn));
+    const plan: MakePlan<M> = async (view, _head, now) => {
+      const entries = await this.#placed(view, closed, fields, now);
+      return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
+    };
     try {
-      const attempt = () =>
-        end().finally(() => {
-          isRetry = true;
-        });
-      await untilReachable(attempt, this.#context.leaseMs, (error) => this.#context.onError(error, "end"));
+      await untilReachable(
+        (made) => this.#write(plan, made > 0 ? isDone : undefined),
+        this.#context.leaseMs,
+        (error) => this.#context.onError(error, "end"),
+      );
     } finally {
       this.#finish();
     }
@@ -266,8 +264,7 @@ export class ActiveRun<M extends Identified> {
       const latest = this.#latest;
       const options = { method: "run", now: time, operation: undefined, signal: undefined };
       const made = await plan(this.#view, head, time);
-      const base = withFields(head, {});
-      const written = await commitPlan(this.#context, this.#location, this.#view, base, made, options);
+      const written = await commitPlan(this.#context, this.#location, this.#view, head, made, options);
       this.#view = ChatView.known<M>(stores, threadId, written);
       this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
       this.#saved = latest;

@@ -20,9 +20,9 @@ export function whileOutdated<T>(
   });
 }
 
-/** Repeats a write while the store is unreachable, for at most `ms`. Calls `onRetry` before the first repetition. */
+/** Repeats a write while the store is unreachable, for at most `ms`. `write` gets the number of failed attempts. Calls `onRetry` before the first repetition. */
 export function untilReachable(
-  write: () => Promise<void>,
+  write: (made: number) => Promise<void>,
   ms: number,
   onRetry: (error: unknown) => void,
 ): Promise<void> {

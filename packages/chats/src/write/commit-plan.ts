@@ -96,7 +96,7 @@ export async function commit<M extends Identified>(
     .write(member, view.head, indexes, draftOf(head), async (places) => {
       const change = { drop, append: append.map(messageOf), metadata: { ...head, listed: places } };
       const options = { expectedRevision: view.revision, ...(signal && { signal }) };
-      return { revision: String(await stores.open(threadId).commit(change, options)) };
+      return { revision: String(await view.store.commit(change, options)) };
     })
     .catch((error) => {
       throw StoreError.is(error, "CONFLICT")

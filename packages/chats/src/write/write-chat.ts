@@ -37,15 +37,11 @@ export async function writeChat<M extends Identified>(
   location: ChatLocation,
   request: WriteRequest<M>,
 ): Promise<Written<M>> {
-  const { method, options, limit, intent } = request;
+  const { method, options, intent } = request;
   const { operationId, signal } = options;
   // Only a write with an id is compared with others.
   const operation = operationId === undefined ? undefined : operationOf(operationId, method, intent);
-  const attempt = async () => {
-    const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
-    return await writeOnce(context, location, request, operation, view);
-  };
-  return await whileOutdated(method, attempt, { signal });
+  return await whileOutdated(method, () => writeOnce(context, location, request, operation), { signal });
 }
 
 async function writeOnce<M extends Identified>(
@@ -53,10 +49,10 @@ async function writeOnce<M extends Identified>(
   location: ChatLocation,
   request: WriteRequest<M>,
   operation: Operation | undefined,
-  view: ChatView<M>,
 ): Promise<Written<M>> {
-  const { method, options } = request;
-  const { expectedRevision } = options;
+  const { method, limit, options } = request;
+  const { expectedRevision, signal } = options;
+  const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
   const now = context.now();
   const { head, revision } = view;
   if (head?.copying) throw request.create ? takenId(method) : missingChat(method);
@@ -72,18 +68,9 @@ async function writeOnce<M extends Identified>(
   if (!plan && head && revision !== null) {
     if (!operation) return unchanged(context, view, head, revision);
     const noted = withFields(head, { operations: withOperation(head, operation), writes: head.writes + 1 });
-    return await commit(context, location, { method, signal: options.signal }, view, {
-      head: noted,
-      drop: 0,
-      append: [],
-    });
+    return await commit(context, location, { method, signal }, view, { head: noted, drop: 0, append: [] });
   }
-  return await commitPlan(context, location, view, base, plan ?? {}, {
-    method,
-    now,
-    operation,
-    signal: options.signal,
-  });
+  return await commitPlan(context, location, view, base, plan ?? {}, { method, now, operation, signal });
 }
 
 function unchanged<M extends Identified>(
