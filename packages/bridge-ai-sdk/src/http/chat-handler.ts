@@ -8,16 +8,17 @@ import type { ChatHandlerOptions, Turn } from "../options.ts";
 import { guardedStreams } from "../streams/guarded-streams.ts";
 import { inProcessStreams } from "../streams/in-process-streams.ts";
 import { withPrelude } from "../streams/replay.ts";
-import { answerOf, toolsOf } from "../turn/answer-source.ts";
+import { recordAnswer } from "../turn/answer-recorder.ts";
+import { answerOf } from "../turn/answer-source.ts";
 import { checkHandlerOptions, checkOwner } from "../turn/handler-checks.ts";
-import { type BegunRun, beginRun, readRequest, recorderOf, turnOf } from "../turn/open-turn.ts";
+import { type BegunRun, beginRun, readRequest, turnOf } from "../turn/open-turn.ts";
 import { type PostBody, parsePostBody } from "../turn/post-body.ts";
 import { hasCode, isAsked } from "../turn/run-change.ts";
 import { firstTitleOf, isOpenTitle, makeTitle, titleOf, wantsTitle } from "../turn/titles.ts";
 import { errorResponse, isServerError } from "./error-response.ts";
-import type { ChatHandler } from "./handler.ts";
+import type { ChatHandler, RequestContext } from "./handler.ts";
 import { readJson } from "./read-json.ts";
-import { routedResponse } from "./routes.ts";
+import { type ChatActions, type OwnerCall, routedResponse } from "./routes.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 import { answerResponse } from "./stream-response.ts";
 
@@ -37,7 +38,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   const { chats, maxMessageBytes = DEFAULT_MAX_BYTES, title, callbackMs = CALLBACK_MS } = options;
   const { allowImport: isImportAllowed = false } = options;
   const { metadataSchema, dataSchemas, fileTypes, whileRunning, onStale, generateMessageId } = options;
-  const tools = toolsOf(options);
+  const tools = options.tools ?? options.agent?.tools;
   const ui = {
     ...(tools && { tools }),
     ...(metadataSchema && { metadataSchema }),
@@ -72,12 +73,20 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     report(error, ""),
   );
 
-  const respond = async (chatId: string, answer: () => Promise<Response>): Promise<Response> => {
+  const respond = async (
+    method: string,
+    context: RequestContext,
+    answer: (call: OwnerCall<UI>) => Promise<Response>,
+    chatId = "",
+  ): Promise<Response> => {
+    checkOwner(method, context);
+    let call: OwnerCall<UI> | undefined;
     try {
-      return await answer();
+      call = { mine: chats.of(context.owner), chatId };
+      return await answer(call);
     } catch (error) {
       const isRefusal = isClosed && hasCode(error, "CLOSED");
-      if (isServerError(error) && !isRefusal) report(error, chatId);
+      if (isServerError(error) && !isRefusal) report(error, call?.chatId ?? chatId);
       return errorResponse(error);
     }
   };
@@ -106,17 +115,17 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const { run, stored, isContinuation } = begun;
     const chatId = run.chat.id;
     const onError = (error: unknown) => report(error, chatId, run.id);
-    const recorder = recorderOf(begun, onError);
+    const recorder = recordAnswer(begun, onError);
     let titled: Promise<void> | undefined;
-    const source = lazyStream(async () => {
+    const answer = async () => {
       const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
       const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs, target });
       titled = giveTitle(mine, turn);
       // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
-      return await answerOf(turn, options, recorded, target);
-    });
-    const [live, kept] = recorder.pipe(source).tee();
+      return await answerOf(turn, { ...options, ...ui }, recorded, target);
+    };
+    const [live, kept] = recorder.pipe(answer()).tee();
     const last = stored.at(-1);
     const whole = isContinuation && last ? kept.pipeThrough(withPrelude(last)) : kept;
     streams.publish(run.id, whole.pipeThrough(new JsonToSseTransformStream()));
@@ -163,44 +172,30 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     return response.status === 200 ? response : undefined;
   };
 
-  const handler: ChatHandler = {
-    async handle(request, context) {
-      checkOwner("handle", context);
-      return await respond("", async () => {
-        assertOpen();
-        const body = parsePostBody(await readJson(request, maxMessageBytes));
-        return await respond(body.chatId, () => post(chats.of(context.owner), body));
-      });
+  const actions: ChatActions<UI> = {
+    async post(call, request) {
+      assertOpen();
+      const body = parsePostBody(await readJson(request, maxMessageBytes));
+      call.chatId = body.chatId;
+      return await post(call.mine, body);
     },
-    async resume(chatId, context) {
-      checkOwner("resume", context);
-      return await respond(chatId, () => resumedAnswer(chats.of(context.owner), chatId, streams));
+    resume: ({ mine, chatId }) => resumedAnswer(mine, chatId, streams),
+    async stop({ mine, chatId }, runId) {
+      const chat = await mine.get(chatId);
+      if (!chat) throw new StoreError("NOT_FOUND", "stop: the chat does not exist");
+      const { run } = chat;
+      const isMeant = run !== undefined && (runId === undefined || runId === run.id);
+      const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
+      return Response.json({ stopped });
     },
-    async stop(chatId, context) {
-      checkOwner("stop", context);
-      return await respond(chatId, async () => {
-        const mine = chats.of(context.owner);
-        const chat = await mine.get(chatId);
-        if (!chat) throw new StoreError("NOT_FOUND", "stop: the chat does not exist");
-        const { run } = chat;
-        const isMeant = run !== undefined && (context.runId === undefined || context.runId === run.id);
-        const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
-        return Response.json({ stopped });
-      });
-    },
-    async fetch(request, context) {
-      checkOwner("fetch", context);
-      return await respond("", () =>
-        routedResponse(request, context.owner, {
-          chats,
-          handler,
-          maxMessageBytes,
-          isImportAllowed,
-          closeAnswer,
-          respond,
-        }),
-      );
-    },
+  };
+  const routing = { actions, maxMessageBytes, isImportAllowed, closeAnswer };
+
+  return {
+    handle: (request, context) => respond("handle", context, (call) => actions.post(call, request)),
+    resume: (chatId, context) => respond("resume", context, actions.resume, chatId),
+    stop: (chatId, context) => respond("stop", context, (call) => actions.stop(call, context.runId), chatId),
+    fetch: (request, context) => respond("fetch", context, (call) => routedResponse(request, call, routing)),
     async close({ wait = false } = {}) {
       isClosed = true;
       await Promise.allSettled(starting);
@@ -210,17 +205,6 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       if (!options.streams) await streams.close();
     },
   };
-  return handler;
-}
-
-/** A stream from a promise. It fails if the promise rejects. */
-function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C> {
-  const { readable, writable } = new TransformStream<C, C>();
-  void make().then(
-    (stream) => stream.pipeTo(writable).catch(() => undefined),
-    (error) => writable.abort(error).catch(() => undefined),
-  );
-  return readable;
 }
 
 /** Sends the client the id of the answer's chat. */

@@ -12,8 +12,7 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   if (isCrossSite(request) && !JSON_TYPE.test(request.headers.get("content-type") ?? ""))
     invalid("request: content-type must be application/json for a request of another site");
-  const tooLarge = new StoreError("TOO_LARGE", `request: the body may have at most ${maxBytes} bytes`);
-  if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge;
+  if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
@@ -24,7 +23,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   if (bytes > maxBytes) {
     // The rest is ignored. A cancellation would close the connection before the client has the response.
     void request.body?.pipeTo(new WritableStream()).catch(() => undefined);
-    throw tooLarge;
+    throw tooLarge(maxBytes);
   }
   if (bytes === 0) return undefined;
   try {
@@ -32,6 +31,10 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   } catch (error) {
     throw new StoreError("INVALID_ARGUMENT", "request: the body must be JSON", { cause: error });
   }
+}
+
+function tooLarge(maxBytes: number): StoreError {
+  return new StoreError("TOO_LARGE", `request: the body may have at most ${maxBytes} bytes`);
 }
 
 /** Whether a page of another origin sends the request. Clients that are no browsers send neither header. */

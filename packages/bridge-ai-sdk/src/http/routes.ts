@@ -1,9 +1,8 @@
-import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
+import type { Chat, ChatEntry, ChatPatch, ListChats, OwnedChats } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { checkOptions, invalid, isObject, isString } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
-import type { ChatHandler } from "./handler.ts";
 import { importedChat } from "./imported-chat.ts";
 import { readJson } from "./read-json.ts";
 
@@ -13,21 +12,32 @@ const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
 const DEFAULT_MESSAGES = 100;
 const MAX_MESSAGES = 1_000;
 
+/** A request of an owner. */
+export interface OwnerCall<UI extends UIMessage> {
+  readonly mine: OwnedChats<UI>;
+  /** Set as soon as it is known, for the report of an error. Empty if the request names no chat. */
+  chatId: string;
+}
+
+/** What the handler does with answers. */
+export interface ChatActions<UI extends UIMessage> {
+  post(call: OwnerCall<UI>, request: Request): Promise<Response>;
+  resume(call: OwnerCall<UI>): Promise<Response>;
+  stop(call: OwnerCall<UI>, runId: string | undefined): Promise<Response>;
+}
+
 /** The dependencies of the routes. */
 export interface RouteContext<UI extends UIMessage> {
-  readonly chats: ChatStore<UI>;
-  readonly handler: Pick<ChatHandler, "handle" | "resume" | "stop">;
+  readonly actions: ChatActions<UI>;
   readonly maxMessageBytes: number;
   readonly isImportAllowed: boolean;
   /** Returns the message to show for an answer that will not continue. */
   closeAnswer(message: UI): UI;
-  /** The answer, or the response of its error. */
-  respond(chatId: string, answer: () => Promise<Response>): Promise<Response>;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
   readonly request: Request;
-  readonly owner: string;
+  readonly call: OwnerCall<UI>;
   readonly mine: OwnedChats<UI>;
   /** From the path; empty if the path has none. */
   readonly chatId: string;
@@ -46,13 +56,13 @@ const queries: Readonly<Record<string, readonly string[]>> = {
 type Route = <UI extends UIMessage>(call: RouteCall<UI>) => Promise<Response>;
 
 const routes: Readonly<Record<string, Route>> = {
-  "POST /chat": ({ handler, request, owner }) => handler.handle(request, { owner }),
-  "GET /chat/:id/stream": ({ handler, owner, chatId }) => handler.resume(chatId, { owner }),
-  async "POST /chat/:id/stop"({ handler, owner, chatId, body }) {
+  "POST /chat": ({ actions, call, request }) => actions.post(call, request),
+  "GET /chat/:id/stream": ({ actions, call }) => actions.resume(call),
+  async "POST /chat/:id/stop"({ actions, call, body }) {
     const options = await body();
     checkOptions("request", options, { runId: isString });
     const { runId } = options;
-    return await handler.stop(chatId, { owner, ...(typeof runId === "string" && { runId }) });
+    return await actions.stop(call, runId as string | undefined);
   },
   async "GET /chats"({ mine, query }) {
     return Response.json(await mine.list(listOptions(query)));
@@ -97,7 +107,7 @@ const routes: Readonly<Record<string, Route>> = {
 /** Serves a request by its path and method. 404 for an unknown path, 405 for an unsupported method. */
 export async function routedResponse<UI extends UIMessage>(
   request: Request,
-  owner: string,
+  call: OwnerCall<UI>,
   context: RouteContext<UI>,
 ): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
@@ -110,17 +120,18 @@ export async function routedResponse<UI extends UIMessage>(
     return Response.json(error, { status: 405, headers: { allow: allow.join(", ") } });
   }
   checkQuery(query, queries[`${request.method} ${found.pattern}`] ?? []);
+  const { mine } = call;
   const { chatId } = found;
-  const call = {
+  call.chatId = chatId;
+  return await route({
     ...context,
-    ...{ request, owner, query, chatId, mine: context.chats.of(owner) },
+    ...{ request, call, mine, chatId, query },
     body: async (maxBytes = context.maxMessageBytes) => {
       const json = (await readJson(request, maxBytes)) ?? {};
       checkValue("request", "the body", isObject, json);
       return json as Record<string, unknown>;
     },
-  };
-  return await context.respond(chatId, () => route(call));
+  });
 }
 
 /** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method distinguishes them. */
@@ -128,11 +139,10 @@ function routeOf(method: string, pathname: string): { pattern: string; chatId: s
   const [, api, kind, id, action, ...rest] = pathname.split("/");
   if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
     return undefined;
-  const path = (segment: string | undefined) =>
-    `/${[kind, segment, action].filter((part) => part !== undefined).join("/")}`;
-  if (id === undefined) return { pattern: path(id), chatId: "" };
-  const isFixed = id !== ":id" && Object.hasOwn(routes, `${method} ${path(id)}`);
-  return isFixed ? { pattern: path(id), chatId: "" } : { pattern: path(":id"), chatId: decoded(id) };
+  const path = pathname.slice("/api".length);
+  const isFixed = id === undefined || (id !== ":id" && Object.hasOwn(routes, `${method} ${path}`));
+  if (isFixed) return { pattern: path, chatId: "" };
+  return { pattern: `/${kind}/:id${action === undefined ? "" : `/${action}`}`, chatId: decoded(id) };
 }
 
 function methodsOf(pattern: string): string[] {

@@ -9,11 +9,6 @@ export class AnswerLog {
   #listeners = 0;
   #changed = Promise.withResolvers<void>();
 
-  /** The memory that the chunks take. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Whether a listener can start at the beginning. */
   get isWhole(): boolean {
     return this.#dropped === 0;
@@ -27,10 +22,13 @@ export class AnswerLog {
     return this.#listeners > 0;
   }
 
-  append(chunk: string): void {
+  /** Returns the memory that the chunk takes, in bytes. */
+  append(chunk: string): number {
+    const bytes = bytesOf(chunk);
     this.#chunks.push(chunk);
-    this.#bytes += bytesOf(chunk);
+    this.#bytes += bytes;
     this.#wake();
+    return bytes;
   }
 
   end(): void {
@@ -38,14 +36,19 @@ export class AnswerLog {
     this.#wake();
   }
 
-  /** Drops the oldest chunks until the others take at most `bytes`. Keeps the newest one, unless `bytes` is 0. */
-  cut(bytes: number): void {
+  /**
+   * Drops the oldest chunks until the others take at most `bytes`. Keeps the newest one, unless `bytes` is 0. Returns the memory that the
+   * dropped ones took, in bytes.
+   */
+  cut(bytes: number): number {
+    const before = this.#bytes;
     let count = 0;
     const last = bytes > 0 ? this.#chunks.length - 1 : this.#chunks.length;
     for (; count < last && this.#bytes > bytes; count++) this.#bytes -= bytesOf(this.#chunks[count] ?? "");
     this.#chunks.splice(0, count);
     this.#dropped += count;
     this.#wake();
+    return before - this.#bytes;
   }
 
   /**

@@ -26,7 +26,7 @@ export interface StreamKeeper<UI extends UIMessage> {
  * store accepts.
  */
 export function containedStream<UI extends UIMessage>(
-  source: ReadableStream<UIMessageChunk>,
+  source: ReadableStream<UIMessageChunk> | Promise<ReadableStream<UIMessageChunk>>,
   { run, see, onError, end }: StreamKeeper<UI>,
 ): ReadableStream<UIMessageChunk> {
   let isCancelled = false;
@@ -51,14 +51,17 @@ export function containedStream<UI extends UIMessage>(
         if (plain.type === "error" || held.length > 0) held.push(plain);
         else if (!isCancelled) controller.enqueue(plain);
       };
-      const reader = source.getReader();
+      const opened = Promise.resolve(source).then((stream) => stream.getReader());
+      const read = async () => await (await opened).read();
+      const cancel = (reason: unknown) =>
+        void opened.then((reader) => reader.cancel(reason)).catch(() => undefined);
       const abandoned = abandonment(run.signal);
       try {
         for (;;) {
-          const next = await Promise.race([reader.read(), abandoned.promise]);
+          const next = await Promise.race([read(), abandoned.promise]);
           if (next === undefined) {
             await emit({ type: "abort" });
-            void reader.cancel(run.signal.reason).catch(() => undefined);
+            cancel(run.signal.reason);
             break;
           }
           if (next.done) {
@@ -70,7 +73,7 @@ export function containedStream<UI extends UIMessage>(
       } catch (error) {
         onError(error);
         await emit({ type: "error", errorText: ERROR_TEXT });
-        void reader.cancel(error).catch(() => undefined);
+        cancel(error);
       } finally {
         abandoned.clear();
       }

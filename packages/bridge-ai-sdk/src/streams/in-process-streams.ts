@@ -25,21 +25,15 @@ export function inProcessStreams(options: { maxBytes?: number } = {}): ChatStrea
   const stops = new Map<string, Set<() => void>>();
   let usedBytes = 0;
 
-  /** Makes a change of an answer that changes its memory. */
-  const measured = (answer: AnswerLog, change: () => void) => {
-    usedBytes -= answer.bytes;
-    change();
-    usedBytes += answer.bytes;
-  };
   const release = (answer: AnswerLog) => {
     ended.delete(answer);
-    measured(answer, () => answer.cut(0));
+    usedBytes -= answer.cut(0);
   };
   const append = (answer: AnswerLog, chunk: string) => {
     if (answer.isEnded) return;
-    measured(answer, () => answer.append(chunk));
+    usedBytes += answer.append(chunk);
     for (const one of ended) if (usedBytes > maxBytes) release(one);
-    if (usedBytes > maxBytes || !answer.isWhole) measured(answer, () => answer.cut(windowBytes));
+    if (usedBytes > maxBytes || !answer.isWhole) usedBytes -= answer.cut(windowBytes);
   };
   const end = (runId: string, answer: AnswerLog) => {
     answer.end();

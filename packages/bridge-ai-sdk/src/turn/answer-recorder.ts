@@ -1,4 +1,3 @@
-import type { ChatRun } from "@scrollback/chats";
 import {
   readUIMessageStream,
   type UIMessage,
@@ -12,6 +11,7 @@ import { isBlankAnswer } from "../parent-id.ts";
 import { containedStream, ERROR_TEXT } from "../streams/contained-stream.ts";
 import { storableMessage } from "../streams/storable.ts";
 import { answerPrefix } from "./answer-prefix.ts";
+import type { BegunRun } from "./open-turn.ts";
 import { hasCode } from "./run-change.ts";
 
 /** The sizes to which an answer that is too large is cut, largest first. */
@@ -29,24 +29,16 @@ export type RecorderOptions<UI extends UIMessage> = Required<
 export interface AnswerRecorder<UI extends UIMessage> {
   readonly ui: RecorderOptions<UI>;
   /** Reads the stream to its end even without listeners, saves each step, and closes when the answer is stored. Never rejects. */
-  pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
+  pipe<C>(stream: ReadableStream<C> | Promise<ReadableStream<C>>): ReadableStream<C>;
   /** Settles when the run has ended. */
   readonly ended: Promise<void>;
 }
 
-/** The location of a stored answer. */
-export interface RecorderTarget<UI extends UIMessage> {
-  readonly run: ChatRun<UI>;
-  /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
-  readonly messages: readonly UI[];
-  onError(error: unknown): void;
-}
-
-export function recordAnswer<UI extends UIMessage>({
-  run,
-  messages,
-  onError,
-}: RecorderTarget<UI>): AnswerRecorder<UI> {
+/** Stores the answer of a run. */
+export function recordAnswer<UI extends UIMessage>(
+  { run, stored: messages }: Pick<BegunRun<UI>, "run" | "stored">,
+  onError: (error: unknown) => void,
+): AnswerRecorder<UI> {
   const { promise: ended, resolve: finish } = Promise.withResolvers<void>();
   const last = messages.at(-1);
   const continued = last?.role === "assistant" ? last : undefined;
@@ -167,15 +159,10 @@ export function recordAnswer<UI extends UIMessage>({
     },
     pipe(stream) {
       isPiped = true;
-      const contained = containedStream(stream as ReadableStream<UIMessageChunk>, {
-        run,
-        see,
-        onError,
-        end,
-      });
-      const [out, kept] = contained.tee();
+      const source = stream as ReadableStream | Promise<ReadableStream>;
+      const [out, kept] = containedStream(source, { run, see, onError, end }).tee();
       void follow(kept).catch(onError);
-      return out as ReadableStream as typeof stream;
+      return out as ReadableStream;
     },
   };
 }

@@ -20,7 +20,7 @@ interface AnswerTarget extends ReportTarget {
   onError(error: unknown): void;
 }
 
-/** Calls the model, the agent or the function of a handler. */
+/** Calls the model, the agent or the function of a handler. The tools of the options are an agent's own, if it has some. */
 export async function answerOf<UI extends UIMessage>(
   turn: Turn<UI>,
   options: ChatHandlerOptions<UI>,
@@ -37,7 +37,7 @@ export async function answerOf<UI extends UIMessage>(
     ...{ name: "stream.onError", check: isText, onError },
     otherwise: () => ERROR_TEXT,
   });
-  const tools = toolsOf(options);
+  const { tools } = options;
   /** The SDK calls `onError` again for the error chunk that it creates. */
   let echo: string | undefined;
   return toUIMessageStream<ToolSet, UI>({
@@ -68,12 +68,7 @@ async function reducedTurn<UI extends UIMessage>(
   target: ReportTarget,
 ): Promise<Turn<UI>> {
   const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
-  return { ...turn, modelMessages: sendableMessages(reduced, target, toolsOf(options)) };
-}
-
-/** The tools that messages are checked with. */
-export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {
-  return tools ?? agent?.tools;
+  return { ...turn, modelMessages: sendableMessages(reduced, target, options.tools) };
 }
 
 async function modelAnswer<UI extends UIMessage>(

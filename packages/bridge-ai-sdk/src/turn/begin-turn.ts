@@ -4,9 +4,9 @@ import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { UIOptions } from "../convert/ui-messages.ts";
 import type { BeginTurnOptions, Turn } from "../options.ts";
-import type { RecorderOptions } from "./answer-recorder.ts";
+import { type RecorderOptions, recordAnswer } from "./answer-recorder.ts";
 import { beginChecks } from "./handler-checks.ts";
-import { beginRun, recorderOf, turnOf } from "./open-turn.ts";
+import { beginRun, turnOf } from "./open-turn.ts";
 import { parsePostBody } from "./post-body.ts";
 
 /** The options of {@link beginTurn}. */
@@ -53,6 +53,6 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
     await begun.run.end({ status: "failed" });
     throw error;
   });
-  const { ui, pipe } = recorderOf(begun, onError);
+  const { ui, pipe } = recordAnswer(begun, onError);
   return { ...turn, ui, pipe };
 }

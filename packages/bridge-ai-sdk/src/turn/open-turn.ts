@@ -5,7 +5,6 @@ import type { UIMessage } from "ai";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
 import type { BeginTurnOptions, MessageOptions, Turn } from "../options.ts";
-import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
 import { forkFor } from "./branch.ts";
 import { historyOf, modelMessagesOf } from "./history.ts";
 import type { PostBody } from "./post-body.ts";
@@ -44,7 +43,7 @@ export async function beginRun<UI extends UIMessage>(
     isNew = "append" in made || "edit" in made;
     return made;
   };
-  const first = firstPatch(request, create);
+  const first = request.kind === "submit" ? create?.(request.message) : undefined;
   const messageId = isContinuation || !generateMessageId ? undefined : idOf(generateMessageId, onError);
   const begin = chats.begin(branch?.chatId ?? body.chatId, change, {
     ...(messageId !== undefined && { messageId }),
@@ -85,13 +84,6 @@ function idOf(generateMessageId: () => string, onError: (error: unknown) => void
   return generate();
 }
 
-function firstPatch<UI extends UIMessage>(
-  request: TurnRequest<UI>,
-  create: ((message: UI) => ChatPatch) | undefined,
-): ChatPatch | undefined {
-  return request.kind === "submit" ? create?.(request.message) : undefined;
-}
-
 /** The options of {@link turnOf}. */
 export interface TurnOptions extends MessageOptions, Pick<BeginTurnOptions, "callbackMs"> {
   readonly target: ReportTarget;
@@ -114,12 +106,4 @@ export async function turnOf<UI extends UIMessage>(
     const { chat, signal } = run;
     return { owner, chat, run, messages, modelMessages, signal, body: rest };
   });
-}
-
-/** Stores the answer of a run. */
-export function recorderOf<UI extends UIMessage>(
-  { run, stored }: BegunRun<UI>,
-  onError: (error: unknown) => void,
-): AnswerRecorder<UI> {
-  return recordAnswer({ run, messages: stored, onError });
 }
