@@ -79,11 +79,11 @@ export class SqliteDriver implements Driver {
   }
 
   readonly index: EntryIndex = {
-    insertEntry: (request) => this.#writeEntries(({ entries }) => entries.insert(request), request.signal),
-    updateEntry: (request) => this.#writeEntries(({ entries }) => entries.update(request), request.signal),
+    insertEntry: (request) => this.#write(({ entries }) => entries.insert(request), request.signal),
+    updateEntry: (request) => this.#write(({ entries }) => entries.update(request), request.signal),
     removeEntry: async (request) => {
-      const isFound = await this.#writeEntries(({ entries }) => entries.remove(request), request.signal);
-      if (isFound) await this.#emptyLog(await this.#open());
+      const isFound = await this.#write(({ entries }) => entries.remove(request), request.signal);
+      if (isFound) await this.#emptyLog();
       return isFound;
     },
     entriesOf: (request) => this.#read(({ entries }) => entries.ofKey(request), request.signal),
@@ -92,14 +92,13 @@ export class SqliteDriver implements Driver {
   };
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
-    const open = await this.#open();
     // Only the first attempt skips the look-up of the operation: a failed attempt may have committed it.
     const outcome = await this.#write(
-      open,
-      (attempt) => commitThread(open.statements, request, attempt === 0 && request.isNewOperation === true),
+      ({ statements }, attempt) =>
+        commitThread(statements, request, attempt === 0 && request.isNewOperation === true),
       request.signal,
     );
-    if (request.drop === "all" && request.append.length === 0) await this.#removeContent(open);
+    if (request.drop === "all" && request.append.length === 0) await this.#removeContent();
     return outcome;
   }
 
@@ -108,10 +107,11 @@ export class SqliteDriver implements Driver {
   }
 
   async delete(request: DeleteRequest): Promise<DeleteOutcome> {
-    const open = await this.#open();
-    const step = () => deleteThread(open.statements, request, SWEPT_AT_ONCE);
-    const outcome = await this.#write(open, step, request.signal);
-    if (outcome.outcome === "deleted") await this.#removeContent(open);
+    const outcome = await this.#write(
+      ({ statements }) => deleteThread(statements, request, SWEPT_AT_ONCE),
+      request.signal,
+    );
+    if (outcome.outcome === "deleted") await this.#removeContent();
     return outcome;
   }
 
@@ -120,9 +120,8 @@ export class SqliteDriver implements Driver {
   }
 
   async setup(): Promise<void> {
-    const open = await this.#open();
     // No thread has the key 0. SQLite rejects the DELETE if it cannot write, but would not reject an empty transaction.
-    await this.#write(open, () => open.statements.deleteThread(0));
+    await this.#write(({ statements }) => statements.deleteThread(0));
   }
 
   async close(): Promise<void> {
@@ -167,19 +166,19 @@ export class SqliteDriver implements Driver {
     return await this.#whenFree(() => open.transactions.run("read", () => step(open)), deadline, signal);
   }
 
-  async #writeEntries<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
+  /** Runs a step in a write transaction, after all earlier writes. @param step receives the number of earlier attempts. */
+  async #write<T>(step: (open: OpenDatabase, attempt: number) => T, signal?: AbortSignal): Promise<T> {
     const open = await this.#open();
-    return await this.#write(open, () => step(open), signal);
-  }
-
-  /** Runs a step in a write transaction, after all earlier writes. */
-  #write<T>({ transactions }: OpenDatabase, step: (attempt: number) => T, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + BUSY_DEADLINE_MS;
     const result = this.#lastTurn.then(() =>
-      this.#whenFree((attempt) => transactions.run("write", () => step(attempt)), deadline, signal),
+      this.#whenFree(
+        (attempt) => open.transactions.run("write", () => step(open, attempt)),
+        deadline,
+        signal,
+      ),
     );
     this.#lastTurn = result.catch(() => undefined);
-    return result;
+    return await result;
   }
 
   /** @param step receives the number of earlier attempts. */
@@ -204,25 +203,27 @@ export class SqliteDriver implements Driver {
    *
    * @throws StoreError `UNAVAILABLE` if rows are left. Later commits and deletions remove them.
    */
-  async #removeContent(open: OpenDatabase): Promise<void> {
-    const { statements } = open;
+  async #removeContent(): Promise<void> {
     try {
-      while (await this.#write(open, () => sweepExpired(statements, 0, SWEPT_AT_ONCE))) await otherEvents();
+      while (await this.#write(({ statements }) => sweepExpired(statements, 0, SWEPT_AT_ONCE)))
+        await otherEvents();
     } catch (error) {
       throw rowsLeft(error);
     }
-    await this.#emptyLog(open);
+    await this.#emptyLog();
   }
 
   /**
    * Removes what the write-ahead log has, which is also in the file until the log is copied to it. That the log cannot be emptied is not
    * reported: a later checkpoint empties it.
    */
-  async #emptyLog({ statements }: OpenDatabase): Promise<void> {
+  async #emptyLog(): Promise<void> {
+    // None after `close`.
+    const open = await this.#opening;
     const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
-    while (!this.#closed && performance.now() < deadline) {
+    while (open && !this.#closed && performance.now() < deadline) {
       try {
-        if (statements.emptyLog.get()?.busy === 0) return;
+        if (open.statements.emptyLog.get()?.busy === 0) return;
       } catch {
         return;
       }
