@@ -377,33 +377,24 @@ export class PortableStore<M> implements MessageStore<M> {
     threadId: string,
     operationId: string,
   ): string[] {
+    const { traits, codec } = this.#context;
     const records: string[] = [];
     // Not messages.map, which would skip holes.
     for (let index = 0; index < messages.length; index++) {
+      const message = messages[index] as M;
       const time = typeof createdAt === "number" ? createdAt : (createdAt[index] as number);
-      records.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
+      let kind: MessageKind | undefined;
+      try {
+        const problem = traits.check?.(message) ?? isObject(message);
+        if (problem) invalid(problem);
+        kind = kindOf(message, traits);
+        const write = { threadId, operationId, kind, index, createdAt: time };
+        records.push(formatRecord(kind, time, codec.encode(message, write)));
+      } catch (cause) {
+        throw refused(`messages[${index}]`, kind === undefined ? "traits" : "codec", cause);
+      }
     }
     return records;
-  }
-
-  #encodeMessage(
-    message: M,
-    createdAt: number,
-    threadId: string,
-    operationId: string,
-    index: number,
-  ): string {
-    const { traits, codec } = this.#context;
-    let kind: MessageKind | undefined;
-    try {
-      const problem = traits.check?.(message) ?? isObject(message);
-      if (problem) invalid(problem);
-      kind = kindOf(message, traits);
-      const write = { threadId, operationId, kind, index, createdAt };
-      return formatRecord(kind, createdAt, codec.encode(message, write));
-    } catch (cause) {
-      throw refused(`messages[${index}]`, kind === undefined ? "traits" : "codec", cause);
-    }
   }
 
   #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string {
