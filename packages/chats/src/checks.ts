@@ -109,7 +109,6 @@ export const optionChecks = {
   follow: { ...signal, everyMs: isTimerMs },
   stop: { runId: isMessageId },
   end: {
-    message: () => undefined,
     status: isOneOf("complete", "stopped", "failed"),
     error: isString,
   },
@@ -135,7 +134,7 @@ export function checkPatch(method: string, patch: unknown, kind: "patch" | "crea
   if (titleBy !== undefined && typeof title !== "string") invalid(`${method}: titleBy needs a title`);
   if (typeof title === "string" && title.length > MAX_TITLE)
     tooLarge(method, "title", `${MAX_TITLE} characters`);
-  checkSizes(method, labels ?? {}, metadata ?? {});
+  if (labels !== undefined || metadata !== undefined) checkSizes(method, labels ?? {}, metadata ?? {});
 }
 
 /** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for a value that cannot be stored. */

@@ -1,6 +1,7 @@
 import { StoreError } from "@scrollback/store-core";
-import { unrefTimer } from "@scrollback/store-core/internal";
+import { checkValue, unrefTimer } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
+import { messageProblem } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
@@ -9,7 +10,7 @@ import type { ChatLocation } from "../threads.ts";
 import { untilReachable, whileOutdated } from "../write/attempts.ts";
 import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
 import { missingChat } from "../write/write-chat.ts";
-import { checkRunResult, checkUpdate } from "./run-checks.ts";
+import { checkRunResult } from "./run-checks.ts";
 
 const abortMessages = {
   stopped: "the run was asked to stop",
@@ -104,7 +105,7 @@ export class ActiveRun<M extends Identified> {
    * @throws StoreError `INVALID_ARGUMENT` for a value without an id or a role.
    */
   update(message: M): void {
-    checkUpdate(message);
+    checkValue("update", "message", messageProblem, message);
     this.#latest = message;
   }
 
@@ -242,13 +243,7 @@ export class ActiveRun<M extends Identified> {
   }
 
   /** Commits a change of the run, after the previous one. */
-  #write(plan: MakePlan<M>, isDone?: (view: ChatView<M>) => boolean): Promise<void> {
-    const written = this.#writing.then(() => this.#writeNow(plan, isDone));
-    this.#writing = written.catch(() => undefined);
-    return written;
-  }
-
-  async #writeNow(plan: MakePlan<M>, isDone = (_: ChatView<M>) => false): Promise<void> {
+  #write(plan: MakePlan<M>, isDone = (_: ChatView<M>) => false): Promise<void> {
     const { stores, now } = this.#context;
     const { threadId } = this.#location;
     const attempt = async (lost: number) => {
@@ -269,15 +264,17 @@ export class ActiveRun<M extends Identified> {
       this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
       this.#saved = latest;
     };
-    await whileOutdated("run", attempt, {
-      isFirstCached: true,
-      // A conflict would say that the run is over.
-      exhausted: (cause, attempts) =>
-        new StoreError("UNAVAILABLE", `run: other writers committed first ${attempts} times`, {
-          retryable: true,
-          cause,
-        }),
-    });
+    // A conflict would say that the run is over.
+    const exhausted = (cause: unknown, attempts: number) =>
+      new StoreError("UNAVAILABLE", `run: other writers committed first ${attempts} times`, {
+        retryable: true,
+        cause,
+      });
+    const written = this.#writing.then(() =>
+      whileOutdated("run", attempt, { isFirstCached: true, exhausted }),
+    );
+    this.#writing = written.catch(() => undefined);
+    return written;
   }
 
   #stopBeats(): void {

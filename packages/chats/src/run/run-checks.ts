@@ -1,6 +1,6 @@
 import { checkOptions, invalid, isObject } from "@scrollback/store-core/driver";
 import { checkMessages, checkValue, isFunction } from "@scrollback/store-core/internal";
-import { checkNewMessages, isMessageId, messageProblem, optionChecks } from "../checks.ts";
+import { checkNewMessages, isMessageId, optionChecks } from "../checks.ts";
 
 /** The kinds of a change, each with its additional fields. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -34,15 +34,7 @@ export function checkRunChange(change: unknown, check: (message: unknown) => str
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
-export function checkUpdate(message: unknown): void {
-  checkValue("update", "message", messageProblem, message);
-}
-
-/** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkRunResult(result: unknown, check: (message: unknown) => string | undefined): void {
   checkValue("end", "the result", isObject, result);
-  checkOptions("end", result, optionChecks.end);
-  const { message, status } = result as { message?: unknown; status?: unknown };
-  checkValue("end", "status", optionChecks.end.status, status);
-  if (message !== undefined) checkValue("end", "message", check, message);
+  checkOptions("end", result, { ...optionChecks.end, message: check }, ["status"]);
 }
