@@ -23,9 +23,9 @@ function stepsOf(parts: readonly UIPart[]): UIPart[][] {
 }
 
 function sendableStep(step: readonly UIPart[], isContinued: boolean): UIPart[] {
-  const place = (part: UIPart) => placeOf(part, isContinued);
-  const keeps = keepsReasoning([...step, undefined], (part) => (part ? place(part) : "end"));
-  const hasContent = step.some((part) => place(part) === "content");
+  const places = step.map((part) => placeOf(part, isContinued));
+  const keeps = keepsReasoning([...places, "end" as const], (place) => place);
+  const hasContent = places.includes("content");
   return step.filter((part, index) => keeps[index] && (hasContent || part.type !== "custom"));
 }
 

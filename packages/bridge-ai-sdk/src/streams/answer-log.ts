@@ -7,7 +7,8 @@ export class AnswerLog {
   #bytes = 0;
   #isEnded = false;
   #listeners = 0;
-  #changed = Promise.withResolvers<void>();
+  /** Of the listeners that wait for a change. */
+  #changed: PromiseWithResolvers<void> | undefined;
 
   /** Whether a listener can start at the beginning. */
   get isWhole(): boolean {
@@ -68,8 +69,10 @@ export class AnswerLog {
       onLeave();
     };
     const pull = async (controller: ReadableStreamDefaultController<string>) => {
-      while (isListening && !this.#isEnded && position === this.#dropped + this.#chunks.length)
+      while (isListening && !this.#isEnded && position === this.#dropped + this.#chunks.length) {
+        this.#changed ??= Promise.withResolvers();
         await this.#changed.promise;
+      }
       if (!isListening) return;
       const piece = position < this.#dropped ? undefined : this.#pieceAt(position - this.#dropped);
       if (piece && piece.count > 0) {
@@ -94,9 +97,8 @@ export class AnswerLog {
   }
 
   #wake(): void {
-    const { resolve } = this.#changed;
-    this.#changed = Promise.withResolvers();
-    resolve();
+    this.#changed?.resolve();
+    this.#changed = undefined;
   }
 }
 
