@@ -72,6 +72,7 @@ export async function withoutGoneFiles(
       report(target, href);
     }),
   );
+  if (gone.size === 0) return [...messages];
   return mapFiles(messages, (part, url) =>
     gone.has(url.href) ? { type: "text", text: noteFor(part) } : part,
   );

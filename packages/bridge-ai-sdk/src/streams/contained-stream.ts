@@ -52,13 +52,12 @@ export function containedStream<UI extends UIMessage>(
         else if (!isCancelled) controller.enqueue(plain);
       };
       const opened = Promise.resolve(source).then((stream) => stream.getReader());
-      const read = async () => await (await opened).read();
       const cancel = (reason: unknown) =>
         void opened.then((reader) => reader.cancel(reason)).catch(() => undefined);
       const abandoned = abandonment(run.signal);
       try {
         for (;;) {
-          const next = await Promise.race([read(), abandoned.promise]);
+          const next = await Promise.race([opened.then((reader) => reader.read()), abandoned.promise]);
           if (next === undefined) {
             await emit({ type: "abort" });
             cancel(run.signal.reason);
