@@ -85,11 +85,6 @@ export function withFields(head: Head, fields: { readonly [K in keyof Head]?: He
   return Object.fromEntries(changed) as unknown as Head;
 }
 
-/** What lists tell of a chat. */
-export function summaryOf({ version, id, incarnation, writes, listed, metadata, operations, ...rest }: Head) {
-  return rest satisfies StoredSummary;
-}
-
 /** The data that decides whether a run is lost. */
 export interface Leases {
   readonly leaseMs: number;

@@ -3,7 +3,7 @@ import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
 import { basesOf, type ChatLocation } from "../threads.ts";
 import { ChatView } from "./chat-view.ts";
-import { type Head, type StoredSummary, summaryOf } from "./head.ts";
+import type { Head, StoredSummary } from "./head.ts";
 
 /** A chat as its lists need it. */
 export interface ListedChat extends Snapshot<StoredSummary> {
@@ -12,8 +12,9 @@ export interface ListedChat extends Snapshot<StoredSummary> {
 
 /** What the lists of a chat need of its head. A chat that is being copied is hidden; a list reads the lease of a run. */
 export function draftOf(head: Head) {
-  const { writes: version, activeAt: order, copying, run } = head;
-  return { version, order, told: copying ? undefined : summaryOf(head), isDoubtful: run !== undefined };
+  const { version, id, incarnation, writes, listed, metadata, operations, ...rest } = head;
+  const told: StoredSummary | undefined = rest.copying ? undefined : rest;
+  return { version: writes, order: head.activeAt, told, isDoubtful: head.run !== undefined };
 }
 
 /** A chat at a revision, for its lists. */
