@@ -24,7 +24,6 @@ export {
   type DriverTarget,
   type ErrorClassification,
   expiryAfter,
-  formatRevision,
   type ListRequest,
   MAX_VALUE_BYTES,
   NO_THREAD,
@@ -63,6 +62,7 @@ export {
   ignoreErrors,
   PooledCalls,
 } from "./driver/network/pooled-calls.ts";
+export { formatRevision } from "./driver/revision.ts";
 export { hostAndPort } from "./driver/unreachable.ts";
 export { checkFactoryOptions, createStores } from "./factory/factory.ts";
 export type { TraitsOption } from "./factory/store-factory.ts";

@@ -2,12 +2,12 @@
 export { aesGcmCodec, type EncryptionKey } from "./codec/aes-gcm-codec.ts";
 export { type Codec, jsonCodec } from "./codec/codec.ts";
 export { gzipCodec } from "./codec/gzip-codec.ts";
+export type { Revision } from "./driver/revision.ts";
 export { StoreError, type StoreErrorCode } from "./errors.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./factory/list-threads.ts";
-export { type Adapter, type OpenOptions, openStores } from "./factory/open-stores.ts";
+export { type Adapter, createMemoryStores, type OpenOptions, openStores } from "./factory/open-stores.ts";
 export type { StoreFactory, StoreOptions } from "./factory/store-factory.ts";
 export type { IndexEntry, StoreIndex } from "./factory/store-index.ts";
-export { createMemoryStores } from "./memory/memory.ts";
 export {
   type ChatMessage,
   chatMessageTraits,
@@ -29,7 +29,6 @@ export type {
   ExpireOptions,
   MessageStore,
   ReadOptions,
-  Revision,
   ThreadPage,
   WriteOptions,
 } from "./store/store.ts";

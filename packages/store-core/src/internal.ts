@@ -18,8 +18,10 @@ export {
 } from "./arguments.ts";
 export { CALLBACK_MS, callWithin, guarded, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { storedCopy } from "./codec/codec.ts";
 export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
-export { newIncarnation } from "./driver/incarnation.ts";
+export type { MessageKind } from "./codec/record-location.ts";
+export { newIncarnation } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { MemoryIndex } from "./memory/memory-index.ts";
 export { isBlankText } from "./message/blank-messages.ts";
@@ -48,11 +50,9 @@ export {
 export {
   isCompactionPart,
   kindOf,
-  type MessageKind,
   SUMMARY_MARK,
 } from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";
-export { storedCopy } from "./message/stored-copy.ts";
 export {
   isContentPart,
   outputOfPart,

@@ -1,3 +1,5 @@
+import { StoreError } from "./errors.ts";
+
 // What Node.js has and another runtime may lack: the packages also run where timers are numbers and `process` has few members.
 
 /** Keeps a timer from keeping the process alive, on runtimes whose timers can do so. Returns the timer. */
@@ -14,8 +16,13 @@ export function emitWarning(warning: Error | string): void {
   else console.warn(warning);
 }
 
-/** The version of Node.js that the runtime is, or is compatible with; undefined if it names none. */
-export function nodeVersion(): string | undefined {
+/** @throws StoreError `UNSUPPORTED` for a Node.js version older than the packages support. */
+export function checkNodeVersion(): void {
   const { versions } = process as Partial<NodeJS.Process>;
-  return (versions as Partial<NodeJS.ProcessVersions> | undefined)?.node;
+  // The version that the runtime is, or is compatible with.
+  const version = (versions as Partial<NodeJS.ProcessVersions> | undefined)?.node;
+  if (version === undefined) return;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > 22 || (major === 22 && minor >= 13)) return;
+  throw new StoreError("UNSUPPORTED", `Scrollback needs Node.js 22.13 or later; this is Node.js ${version}`);
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { parseRevision } from "../src/driver/driver.ts";
-import { formatRevision } from "../src/driver.ts";
+import { formatRevision, parseRevision } from "../src/driver/revision.ts";
 
 test.each([
   ["SJWmiGVEmVFHbZgP", 1, undefined, "SJWmiGVEmVFHbZgP.1"],

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatRecord } from "../src/codec/record.ts";
+import type { MessageKind } from "../src/codec/record-location.ts";
 import { planCommit, SequenceBounds, type TrimSearch } from "../src/driver.ts";
-import type { MessageKind } from "../src/message/message.ts";
 import { NOT_SEARCHED, type Trimming, trim } from "../src/trimming/trimming.ts";
 
 const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;

@@ -9,8 +9,7 @@ import {
 import { types } from "node:util";
 import { type Check, checkOptions, hasMethods, invalid } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
-import { decodeBase64 } from "./base64.ts";
-import { packText, unpackText } from "./base64-runs.ts";
+import { decodeBase64, packText, unpackText } from "./base64.ts";
 import { type Codec, checkedCodec, jsonCodec } from "./codec.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
 

@@ -1,9 +1,7 @@
 import { type Check, isCount, isObject } from "../arguments.ts";
-import type { EntryPlace } from "../driver/entry-index.ts";
 import { StoreError, type StoreErrorOptions } from "../errors.ts";
-import type { MessageKind } from "../message/message.ts";
 import { type Codec, jsonCodec } from "./codec.ts";
-import type { RecordKind, RecordLocation } from "./record-location.ts";
+import type { EntryLocation, MessageKind, RecordKind, RecordLocation } from "./record-location.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for
@@ -39,7 +37,7 @@ export function formatEntryRecord(text: string): string {
 }
 
 /** Decodes the value of an entry's record. @throws StoreError `CORRUPT`, as {@link decodeRecord}. */
-export function decodeEntryRecord(codec: Codec, record: unknown, place: EntryPlace): unknown {
+export function decodeEntryRecord(codec: Codec, record: unknown, place: EntryLocation): unknown {
   const where = () => `an entry of index "${place.index}" (key "${place.key}")`;
   if (typeof record !== "string" || !entryRecord.test(record))
     throw corruptRecord(where(), problemOf(record));
@@ -48,7 +46,7 @@ export function decodeEntryRecord(codec: Codec, record: unknown, place: EntryPla
 }
 
 /** The location to which the value of an entry is bound. Not made for JSON, which ignores it: a page has many entries. */
-export function bindingOf({ index, key, id }: EntryPlace): string {
+export function bindingOf({ index, key, id }: EntryLocation): string {
   return JSON.stringify([index, key, id]);
 }
 

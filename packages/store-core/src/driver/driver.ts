@@ -1,9 +1,8 @@
 import type { StoreErrorCode } from "../errors.ts";
-import type { ThreadSnapshot } from "../store/state.ts";
-import type { Revision } from "../store/store.ts";
 import type { Trimming } from "../trimming/trimming.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { REPLY_TIMEOUT_MS } from "./network/options.ts";
+import type { Revision } from "./revision.ts";
 
 /**
  * The capabilities of a backend, as frozen plain data. store-core rejects an option that the driver cannot honour, before
@@ -232,6 +231,17 @@ export interface UnreadableThread {
   readonly problem: string;
 }
 
+/** A thread with its content, for backends whose state contains it. */
+export interface ThreadSnapshot {
+  readonly messages: readonly string[];
+  readonly metadata?: string;
+  /** All times are in milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Absent if the thread does not expire. */
+  readonly expiresAt?: number;
+}
+
 /** The location of a driver's threads in the database's own terms, for observability. Names only, never a secret. */
 export interface DriverTarget {
   /** The collection or table. */
@@ -335,19 +345,3 @@ export const REMEMBERED_MS = 10_000;
  * `REPLY_TIMEOUT_MS` more or not at all, so the driver still remembers the first attempt.
  */
 export const REPEATED_WITHIN_MS = REMEMBERED_MS - REPLY_TIMEOUT_MS;
-
-/**
- * The revision of commit number `n` (from 1) in `incarnation`.
- *
- * @param tag random characters of base64url, for a backend on which a commit can be undone, such as by a rollback: the next one gets the
- *   same number.
- */
-export function formatRevision(incarnation: string, n: number, tag?: string): Revision {
-  return tag === undefined ? `${incarnation}.${n}` : `${incarnation}.${n}-${tag}`;
-}
-
-/** The parts of a revision of {@link formatRevision}. The incarnation has no dot. */
-export function parseRevision(revision: Revision): { readonly incarnation: string; readonly number: number } {
-  const dot = revision.lastIndexOf(".");
-  return { incarnation: revision.slice(0, dot), number: Number.parseInt(revision.slice(dot + 1), 10) };
-}

@@ -16,11 +16,11 @@ import { type Clock, systemClock } from "../clock.ts";
 import { checkedCodec, jsonCodec } from "../codec/codec.ts";
 import { digestOf } from "../codec/digest.ts";
 import { formatMetadataRecord } from "../codec/record.ts";
-import { type CommitRequest, type Driver, formatRevision, REPEATED_WITHIN_MS } from "../driver/driver.ts";
-import { newIncarnation } from "../driver/incarnation.ts";
+import { type CommitRequest, type Driver, REPEATED_WITHIN_MS } from "../driver/driver.ts";
+import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "../message/message.ts";
-import { checkNodeVersion } from "../node-version.ts";
+import { checkNodeVersion } from "../runtime.ts";
 import { logged } from "../store/debug-log.ts";
 import { offerSpans } from "../store/opentelemetry.ts";
 import { isRevision, PortableStore } from "../store/portable-store.ts";
@@ -31,7 +31,6 @@ import { copyChecks, copyThread } from "./copy-thread.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
 import { listIndexes, storeIndexOf } from "./store-index.ts";
-import { watchThread } from "./watch-thread.ts";
 
 checkNodeVersion();
 
@@ -232,4 +231,21 @@ function uuidV7(): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** See `StoreFactory.watch`. The callback's errors do not reach the driver, and no call of it follows the end of the watch. */
+function watchThread(driver: Driver, threadId: string, onHint: () => void): Disposable | undefined {
+  let isEnded = false;
+  const hint = () => {
+    if (!isEnded) onHint();
+  };
+  const watch = driver.watch?.(threadId, () => queueMicrotask(hint));
+  return (
+    watch && {
+      [Symbol.dispose]() {
+        isEnded = true;
+        watch[Symbol.dispose]();
+      },
+    }
+  );
 }

@@ -9,7 +9,6 @@ import {
   type Driver,
   type DriverCapabilities,
   expiryAfter,
-  formatRevision,
   type ListedThread,
   type ListRequest,
   MAX_VALUE_BYTES,
@@ -18,11 +17,11 @@ import {
   REMEMBERED_OPERATIONS,
   type ReadRequest,
   type ThreadListing,
+  type ThreadSnapshot,
   type ThreadView,
 } from "../driver/driver.ts";
 import type { EntryIndex } from "../driver/entry-index.ts";
-import { newIncarnation } from "../driver/incarnation.ts";
-import type { ThreadSnapshot } from "../store/state.ts";
+import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { SequenceBounds } from "../trimming/bounds.ts";
 import { NOT_SEARCHED, planCommit, type TrimSearch } from "../trimming/trimming.ts";
 import { MemoryIndex } from "./memory-index.ts";

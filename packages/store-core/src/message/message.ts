@@ -1,3 +1,4 @@
+import type { MessageKind } from "../codec/record-location.ts";
 import { StoreError } from "../errors.ts";
 
 /** The author of a message. */
@@ -229,20 +230,6 @@ export const chatMessageTraits: Required<MessageTraits<ChatMessage>> = Object.fr
     return undefined;
   },
 });
-
-/**
- * The kind of a message for trimming, one letter:
- *
- * - `s`: a system message
- * - `u`: a user's message without a tool result
- * - `t`: a message with a tool result, or of the role tool
- * - `c`: a message to which the next one belongs: it makes a tool call, or it is reasoning alone
- * - `b`: a message with a tool result that makes a tool call too
- * - `k`: a message that stands for the messages before it, as a compaction item does, without a tool call or result: a kept one must
- *   not need messages that are trimmed
- * - `o`: any other message
- */
-export type MessageKind = "s" | "u" | "t" | "c" | "b" | "k" | "o";
 
 /** Returns the kind of a message. @throws StoreError `INVALID_ARGUMENT` if the traits return an unknown role. */
 export function kindOf<M>(message: M, traits: MessageTraits<M>): MessageKind {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject } from "../arguments.ts";
-import { wellFormed } from "../codec/well-formed.ts";
+import { isObject, isPlainObject } from "../arguments.ts";
 import { withoutBlanks } from "./blank-messages.ts";
 import { chatHistoryTraits, pairedHistory, type ReportTarget, reportUnpaired } from "./history.ts";
 import type { ChatMessage, Part, ToolCallPart } from "./message.ts";
@@ -160,4 +159,24 @@ function withOptions(part: Part, keeps: (name: string, value: unknown) => boolea
   });
   const isChanged = made.some(([provider, fields]) => fields !== providerOptions[provider]);
   return isChanged ? ({ ...part, providerOptions: Object.fromEntries(made) } as Part) : part;
+}
+
+/**
+ * A value without lone surrogates in its texts: they become U+FFFD. Plain objects and arrays are copied if something in them changes;
+ * other objects, such as bytes, are kept.
+ */
+function wellFormed<T>(value: T): T;
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) {
+    const made = value.map((one) => wellFormed(one));
+    return made.some((one, index) => one !== value[index]) ? made : value;
+  }
+  if (isPlainObject(value) !== undefined) return value;
+  const entries = Object.entries(value as object);
+  const made = entries.map(([name, one]) => [name.toWellFormed(), wellFormed(one)] as const);
+  const isChanged = made.some(
+    ([name, one], index) => name !== entries[index]?.[0] || one !== entries[index]?.[1],
+  );
+  return isChanged ? Object.fromEntries(made) : value;
 }

@@ -1,6 +1,6 @@
 import { invalid } from "../arguments.ts";
-import { parseRevision } from "../driver/driver.ts";
-import type { Cursor, Revision } from "./store.ts";
+import { parseRevision, type Revision } from "../driver/revision.ts";
+import type { Cursor } from "./store.ts";
 
 /** A position between two messages of one incarnation of a thread. */
 export interface CursorLocation {

@@ -20,25 +20,18 @@ import {
   isRecordTime,
   timeOfRecord,
 } from "../codec/record.ts";
+import type { MessageKind } from "../codec/record-location.ts";
 import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driver/driver.ts";
-import { newIncarnation } from "../driver/incarnation.ts";
+import { newIncarnation, type Revision } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
-import { kindOf, type MessageKind } from "../message/message.ts";
+import { kindOf } from "../message/message.ts";
 import { retryOnConflict, untilAborted } from "../retry.ts";
-import { trimmedView } from "../trimming/trimmed-view.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
-import type {
-  Change,
-  ExpireOptions,
-  MessageStore,
-  ReadOptions,
-  Revision,
-  ThreadPage,
-  WriteOptions,
-} from "./store.ts";
+import type { Change, ExpireOptions, MessageStore, ReadOptions, ThreadPage, WriteOptions } from "./store.ts";
 import type { StoreContext } from "./store-context.ts";
+import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 /** Pauses stop growing after this attempt, because the other writers of this factory wait meanwhile. */

@@ -1,5 +1,6 @@
 import { isId, isOneOf, isPositiveInteger, isTtl } from "../arguments.ts";
 import { isRecordTime } from "../codec/record.ts";
+import type { ThreadSnapshot } from "../driver/driver.ts";
 import { StoreError } from "../errors.ts";
 import { type Trimming, trimmings } from "../trimming/trimming.ts";
 
@@ -9,17 +10,6 @@ export interface StoreSettings {
   readonly trimming?: Trimming;
   /** Milliseconds. */
   readonly ttlMs?: number;
-}
-
-/** A thread with its content, for backends whose state contains it. */
-export interface ThreadSnapshot {
-  readonly messages: readonly string[];
-  readonly metadata?: string;
-  /** All times are in milliseconds since 1970. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Absent if the thread does not expire. */
-  readonly expiresAt?: number;
 }
 
 /**

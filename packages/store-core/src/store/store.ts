@@ -1,11 +1,6 @@
+import type { Revision } from "../driver/revision.ts";
 import type { ChatMessage } from "../message/message.ts";
 import type { StoreState } from "./state.ts";
-
-/**
- * The state of a thread: an opaque string that changes with every commit and is never reused, not even after `clear` or
- * expiry. `null` is the revision of a thread that does not exist (never written, expired or deleted).
- */
-export type Revision = string;
 
 /** An opaque position in a thread, for `before` and `after` of {@link ReadOptions}. Valid in every process. */
 export type Cursor = string;

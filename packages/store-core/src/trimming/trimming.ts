@@ -1,5 +1,5 @@
 import { kindOfRecord } from "../codec/record.ts";
-import type { MessageKind } from "../message/message.ts";
+import type { MessageKind } from "../codec/record-location.ts";
 import { type Range, SequenceBounds } from "./bounds.ts";
 
 /**
