@@ -6,7 +6,7 @@
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeHead } from "../packages/record-log/src/format.ts";
+import { describeHead } from "../packages/record-log/src/rows/format.ts";
 import { frameworkTable } from "./framework-results.ts";
 
 const root = join(import.meta.dirname, "..");

@@ -1,13 +1,14 @@
 import {
   type Amendment,
+  checkStreamCursor,
   FIRST_ROW,
   type LogRow,
   type RecordLog,
   type RecordLogCapabilities,
   type StreamPage,
   type StreamsRequest,
+  streamPageOf,
 } from "./record-log.ts";
-import { checkStreamCursor, streamPageOf } from "./stream-cursor.ts";
 
 class Stream {
   readonly rows = new Map<number, LogRow>();

@@ -17,17 +17,17 @@ import {
 } from "@scrollback/store-core/driver";
 import { type Clock, systemClock } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import { type Operation, Operations } from "./attempts.ts";
-import { COLLECT_EVERY } from "./collect.ts";
-import { Contention } from "./contention.ts";
-import { deleteThread } from "./delete-thread.ts";
-import { DELETED_MS } from "./expiry.ts";
-import { MAX_TEXTS } from "./field-types.ts";
-import { maxCommitBytes, maxTexts } from "./fragments.ts";
-import { type RowLimits, takeNext, type WaitingWrite, type WriteRow } from "./group.ts";
-import { type PageHint, readThread } from "./read.ts";
+import { type PageHint, readThread } from "./chain/read.ts";
 import type { RecordLog } from "./record-log.ts";
-import { CommitWriter, type StreamMemory } from "./write.ts";
+import { DELETED_MS } from "./rows/expiry.ts";
+import { MAX_TEXTS } from "./rows/field-types.ts";
+import { maxCommitBytes, maxTexts } from "./rows/fragments.ts";
+import { type Operation, Operations } from "./write/attempts.ts";
+import { COLLECT_EVERY } from "./write/collect.ts";
+import { Contention } from "./write/contention.ts";
+import { deleteThread } from "./write/delete-thread.ts";
+import { type RowLimits, takeNext, type WaitingWrite, type WriteRow } from "./write/group.ts";
+import { CommitWriter, type StreamMemory } from "./write/write.ts";
 
 /** The number of threads whose newest rows a driver caches. */
 const CACHE_SIZE = 1_000;

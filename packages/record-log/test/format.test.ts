@@ -1,8 +1,14 @@
 import { StoreError } from "@scrollback/store-core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeHead, decodePlainContents, decodeRowContents, encodeHead, type Head } from "../src/format.ts";
 import { FIRST_ROW } from "../src/record-log.ts";
+import {
+  decodeHead,
+  decodePlainContents,
+  decodeRowContents,
+  encodeHead,
+  type Head,
+} from "../src/rows/format.ts";
 
 const NUMBER = FIRST_ROW + 10_000;
 

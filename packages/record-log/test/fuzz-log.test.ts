@@ -3,7 +3,6 @@ import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import { headFields } from "../src/format.ts";
 import {
   type Amendment,
   type LogRow,
@@ -13,6 +12,7 @@ import {
   type StreamPage,
   type StreamsRequest,
 } from "../src/index.ts";
+import { headFields } from "../src/rows/format.ts";
 
 /** A log that returns one row with a head that differs from the written one. */
 class DamagedLog implements RecordLog {

@@ -1,7 +1,7 @@
 import type { MessageStore } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { fitsRow } from "../src/fragments.ts";
 import { type LogRow, MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
+import { fitsRow } from "../src/rows/fragments.ts";
 import { addEach, contentsOf, DAY, type LogRequest, type Process, Scene, system, user } from "./scenes.ts";
 
 // The remains of failed writes, the effects of damaged rows, and the cost of a commit.

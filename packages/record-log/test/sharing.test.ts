@@ -1,8 +1,8 @@
 import { type CommitRequest, createStores } from "@scrollback/store-core/driver";
 import { formatMetadataRecord, formatRecord } from "@scrollback/store-core/internal";
 import { expect, test } from "vitest";
-import { MAX_GROUP } from "../src/group.ts";
 import { MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
+import { MAX_GROUP } from "../src/write/group.ts";
 import { contentsOf, holdBack, THREAD, user, verbsOf, WatchedLog } from "./scenes.ts";
 import { appendOf, busyThread, idsIn, isInsert, nOf, processOn, rowSizes, whole } from "./sharing.ts";
 

@@ -1,7 +1,6 @@
 import type { Random } from "@scrollback/conformance/internal";
 import type { ErrorClassification } from "@scrollback/store-core/driver";
 import { MemoryIndex } from "@scrollback/store-core/internal";
-import { decodeHead, type Head } from "../format.ts";
 import {
   type Amendment,
   FIRST_ROW,
@@ -11,6 +10,7 @@ import {
   type StreamPage,
   type StreamsRequest,
 } from "../index.ts";
+import { decodeHead, type Head } from "../rows/format.ts";
 import type { SimulatedClient } from "./client.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";

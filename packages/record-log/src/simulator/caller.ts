@@ -3,7 +3,6 @@ import type { CommitOutcome, DeleteOutcome, ReadRequest, ThreadView } from "@scr
 import { checkDeletion, checkError, checkOutcome, checkRead } from "./check-calls.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { CostTable } from "./costs.ts";
-import { describeDeletion } from "./deletion.ts";
 import type { Counters } from "./faults.ts";
 import { describeOperation, type Operation, requestOf } from "./operation.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -192,4 +191,9 @@ export class Caller {
     }
     return checkError(error, call);
   }
+}
+
+/** The text of a deletion in the trace. */
+function describeDeletion({ id, expectedRevision }: Deletion): string {
+  return `delete ${id}${expectedRevision === undefined ? "" : `, expected ${expectedRevision}`}`;
 }

@@ -1,4 +1,4 @@
-import type { Head } from "../format.ts";
+import type { Head } from "../rows/format.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { DAY } from "./network.ts";

@@ -1,7 +1,7 @@
 import type { Random } from "@scrollback/conformance/internal";
 import type { Driver } from "@scrollback/store-core/driver";
 import type { Clock } from "@scrollback/store-core/internal";
-import type { Head } from "../format.ts";
+import type { Head } from "../rows/format.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedCall } from "./simulated-call.ts";
 

@@ -1,6 +1,6 @@
 import type { Revision } from "@scrollback/store-core";
-import type { Head } from "../format.ts";
 import type { LogRow } from "../index.ts";
+import type { Head } from "../rows/format.ts";
 
 /** A call of a driver's method, from its beginning to its end. */
 export interface SimulatedCall {

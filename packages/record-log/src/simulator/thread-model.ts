@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Revision } from "@scrollback/store-core";
 import { formatRevision, REMEMBERED_OPERATIONS, type SequenceBounds } from "@scrollback/store-core/driver";
-import type { Head } from "../format.ts";
+import type { Head } from "../rows/format.ts";
 import type { RowListener } from "./backend.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";

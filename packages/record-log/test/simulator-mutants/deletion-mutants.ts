@@ -3,37 +3,37 @@ import { type Mutant, off } from "./mutant.ts";
 /** Rules about the deletion of threads. */
 export const deletionMutants: readonly Mutant[] = [
   off("a row is no end if the row below was freed", "its scene", [
-    "chain",
+    "chain/chain",
     "isProvenBy",
     "? keepsPromise(below, head) : undefined",
     "? true : undefined",
   ]),
   off("a row is no end if its root was freed", "its scene", [
-    "chain",
+    "chain/chain",
     "isEnd",
     " || !keepsPromise(root, head)",
     "",
   ]),
   off("an end has its root, or the row below", "its scene", [
-    "chain",
+    "chain/chain",
     "isEnd",
     "if (root?.number !== head.root ||",
     "if (root?.number !== head.root) return true;\n  if (",
   ]),
   off("an end that is known is no end once it is freed", "its scene", [
-    "learn",
+    "chain/learn",
     "catchUp",
     "if (!newest || !isProvenBy(newest, rows[1])) return false;",
     "",
   ]),
   off("nothing is built on a freed root", "its scene", [
-    "write",
+    "write/write",
     "openRootOf",
     "keepsPromise({ ...root.head, expiresAt: root.expiresAt }, root.head) ? root.head : undefined",
     "root.head",
   ]),
   off("nothing is built on a root that has rows, of which none is an end", "its scene", [
-    "write",
+    "write/write",
     "openRootOf",
     "!root || highest >= (root.head.base ?? 0)",
     "!root",
@@ -42,7 +42,7 @@ export const deletionMutants: readonly Mutant[] = [
     "a deletion closes the thread",
     ["deletions", 1],
     [
-      "delete-thread",
+      "write/delete-thread",
       "deleteThread",
       "const closing = closingOn(newest, began.wall);",
       "const closing = undefined;",
@@ -51,31 +51,36 @@ export const deletionMutants: readonly Mutant[] = [
   off(
     "a deletion closes a root that is open",
     ["deletions", 54],
-    ["delete-thread", "readNewest", "root && (highest?.number ?? 0) < base ? root : highest", "highest"],
+    [
+      "write/delete-thread",
+      "readNewest",
+      "root && (highest?.number ?? 0) < base ? root : highest",
+      "highest",
+    ],
   ),
   off(
     "a deletion that comes again is known",
     ["deletions", 3],
-    ["delete-thread", "deleteThread", "if (made) {", "if (made && false) {"],
+    ["write/delete-thread", "deleteThread", "if (made) {", "if (made && false) {"],
   ),
   off(
     "a deletion compares the revision",
     ["deletions", 1],
     [
-      "delete-thread",
+      "write/delete-thread",
       "deleteThread",
       "if (expectedRevision !== undefined && expectedRevision !== revision)",
       "if (false)",
     ],
   ),
-  off("a deletion blanks", ["deletions", 1], ["delete-thread", "release", 'blank: "all", ', ""]),
+  off("a deletion blanks", ["deletions", 1], ["write/delete-thread", "release", 'blank: "all", ', ""]),
   off(
     "a deletion frees the roots",
     ["deletions", 1],
-    ["delete-thread", "release", "if (isRootKept && last.root > 0)", "if (false)"],
+    ["write/delete-thread", "release", "if (isRootKept && last.root > 0)", "if (false)"],
   ),
   off("a closing row is released after all others", { scope: "a torn deletion, and the rows expire" }, [
-    "delete-thread",
+    "write/delete-thread",
     "release",
     "last.closed ? last.number : last.number + 1",
     "last.number + 1",
@@ -83,28 +88,28 @@ export const deletionMutants: readonly Mutant[] = [
   off(
     "rows of a deleted thread expire before what is promised for one that exists",
     { scope: "a raise under way while the thread is deleted, and the rows expire" },
-    ["expiry", "RELEASED_MS", "EXPIRY_MARGIN_MS - SOLID_MARGIN_MS", "6 * DAY"],
+    ["rows/expiry", "RELEASED_MS", "EXPIRY_MARGIN_MS - SOLID_MARGIN_MS", "6 * DAY"],
   ),
   off("a raise extends no root that was freed", { scope: "a raise beside a deletion, and the rows expire" }, [
-    "write",
+    "write/write",
     "#raise",
     "atLeast: never(base.promisedUntil) + ROOT_EXPIRY_MS",
     "atLeast: 0",
   ]),
   off("roots that go soon are left alone", "its scene", [
-    "delete-thread",
+    "write/delete-thread",
     "release",
     "outlivesLateRoots(newestRoot.expiresAt, now)",
     "true",
   ]),
   off("a closing row that was late ends nothing", "its scene", [
-    "delete-thread",
+    "write/delete-thread",
     "deleteThread",
     "if (taken !== true || !isRecent(clock, began)) throw new StartOver();",
     "if (taken !== true) throw new StartOver();",
   ]),
   off("a deletion that was made before the clock jumped is not made again", "its scene", [
-    "delete-thread",
+    "write/delete-thread",
     "findMade",
     "if (isRecent(clock, closing.sent)) return closing;",
     "if (isRecent(clock, closing.sent)) return closing;\n    continue;",
@@ -113,7 +118,7 @@ export const deletionMutants: readonly Mutant[] = [
     "an attempt counts in an incarnation that has ended",
     ["deletions", 7],
     [
-      "write",
+      "write/write",
       "#wasMade",
       "const rows = await this.#log.read(this.#stream, number + 2, 1, true);",
       "const rows = [];",
@@ -122,21 +127,21 @@ export const deletionMutants: readonly Mutant[] = [
   off(
     "a deleted thread needs no row",
     ["deletions", 29],
-    ["write", "#isMade", "if (current.closed || !(await", "if (!(await"],
+    ["write/write", "#isMade", "if (current.closed || !(await", "if (!(await"],
   ),
   off(
     "what a late insert was part of counts once it has ended",
     ["deletions", 17],
-    ["write", "#confirm", "hasEnded && (await this.#wasMade(chain, attempt)) !== undefined", "false"],
+    ["write/write", "#confirm", "hasEnded && (await this.#wasMade(chain, attempt)) !== undefined", "false"],
   ),
   off(
     "a deletion is not sent after its caller has aborted",
     ["deletions", 45],
-    ["delete-thread", "deleteThread", "throwIfAborted(signal);", ""],
+    ["write/delete-thread", "deleteThread", "throwIfAborted(signal);", ""],
   ),
   off(
     "the operations of a deleted thread are remembered",
     ["deletions", 11],
-    ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
+    ["write/write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

@@ -6,12 +6,20 @@ import {
   retry,
   throwIfAborted,
 } from "@scrollback/store-core/internal";
+import {
+  isAlive,
+  isEnd,
+  isRecent,
+  MAX_ATTEMPTS,
+  momentOf,
+  StartOver,
+  tooManyWriters,
+} from "../chain/chain.ts";
+import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "../record-log.ts";
+import { DELETED_MS, never, outlivesLateRoots, RELEASED_MS, SOLID_MARGIN_MS } from "../rows/expiry.ts";
+import { decodeHead, decodeHeadIfSound, type Head } from "../rows/format.ts";
 import type { Closing } from "./attempts.ts";
-import { isAlive, isEnd, isRecent, MAX_ATTEMPTS, momentOf, StartOver, tooManyWriters } from "./chain.ts";
-import { DELETED_MS, never, outlivesLateRoots, RELEASED_MS, SOLID_MARGIN_MS } from "./expiry.ts";
-import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
-import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 import { insertHead } from "./write.ts";
 
 /** The state of a stream that a deletion needs. */

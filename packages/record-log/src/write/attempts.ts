@@ -1,5 +1,5 @@
 import { REMEMBERED_MS } from "@scrollback/store-core/driver";
-import type { Moment } from "./chain.ts";
+import type { Moment } from "../chain/chain.ts";
 
 /** An insert of this process whose outcome is not known. */
 export interface Attempt {

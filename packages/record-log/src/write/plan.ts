@@ -8,14 +8,14 @@ import {
   type TrimSearch,
 } from "@scrollback/store-core/driver";
 import type { MessageKind } from "@scrollback/store-core/internal";
-import type { Chain } from "./chain.ts";
-import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
-import { boundsOf, type Head, spotsIn } from "./format.ts";
-import { spotsOf, textRangesOf } from "./fragments.ts";
+import type { Chain } from "../chain/chain.ts";
+import { locate, locateFromEnd } from "../chain/locate.ts";
+import { FIRST_ROW } from "../record-log.ts";
+import type { Fragment, RowRange, Spot, TextRange, Upload } from "../rows/field-types.ts";
+import { boundsOf, type Head, spotsIn } from "../rows/format.ts";
+import { spotsOf, textRangesOf } from "../rows/fragments.ts";
+import { isInRanges, joined, mergeRanges, rowAlone, subtractRanges } from "../rows/ranges.ts";
 import type { RowRequest } from "./group.ts";
-import { locate, locateFromEnd } from "./locate.ts";
-import { isInRanges, joined, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
-import { FIRST_ROW } from "./record-log.ts";
 
 /** The number of the row that is inserted on `head`. */
 export function nextNumber(head: Head): number {

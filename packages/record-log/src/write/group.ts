@@ -1,9 +1,9 @@
 import type { StoreError } from "@scrollback/store-core";
 import { type CommitOutcome, type CommitRequest, formatRevision } from "@scrollback/store-core/driver";
 import { abortedError } from "@scrollback/store-core/internal";
+import { HEAD_BYTES, sharedBytes } from "../rows/fragments.ts";
 import type { Operation } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
-import { HEAD_BYTES, sharedBytes } from "./fragments.ts";
 
 /**
  * The maximum number of commits in one row. A row then passes at most one multiple of {@link COLLECT_EVERY}, so what is trimmed

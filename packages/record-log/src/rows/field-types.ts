@@ -1,4 +1,4 @@
-import { FIRST_ROW } from "./record-log.ts";
+import { FIRST_ROW } from "../record-log.ts";
 
 /** Rows `from` to `to - 1`. Every range of the record log includes `from` and excludes `to`. */
 export type RowRange = readonly [from: number, to: number];

@@ -1,6 +1,6 @@
+import { FIRST_ROW, type LogRow } from "../record-log.ts";
 import { LAST_MOMENT } from "./field-types.ts";
 import type { Head } from "./format.ts";
-import { FIRST_ROW, type LogRow } from "./record-log.ts";
 
 const HOUR = 60 * 60 * 1_000;
 const DAY = 24 * HOUR;

@@ -1,5 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 import type { SequenceBounds } from "@scrollback/store-core/driver";
+import { FIRST_ROW } from "../record-log.ts";
 import {
   bounds,
   count,
@@ -24,7 +25,6 @@ import {
   yes,
 } from "./field-types.ts";
 import { joined } from "./ranges.ts";
-import { FIRST_ROW } from "./record-log.ts";
 
 const FORMAT_VERSION = 1;
 

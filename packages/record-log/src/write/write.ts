@@ -8,7 +8,6 @@ import {
   formatRevision,
 } from "@scrollback/store-core/driver";
 import { type Clock, newIncarnation as newToken, throwIfAborted } from "@scrollback/store-core/internal";
-import type { Attempt, Operation } from "./attempts.ts";
 import {
   areClose,
   type Chain,
@@ -22,9 +21,10 @@ import {
   momentOf,
   StartOver,
   tooManyWriters,
-} from "./chain.ts";
-import { blankDead, isCollectionDue, planCollection } from "./collect.ts";
-import type { Contention } from "./contention.ts";
+} from "../chain/chain.ts";
+import { learn, linkRow } from "../chain/learn.ts";
+import { isNeeded, NotLocated, readTowards } from "../chain/locate.ts";
+import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "../record-log.ts";
 import {
   EXPIRY_MARGIN_MS,
   expiryOf,
@@ -36,16 +36,16 @@ import {
   RAISE_AHEAD_MS,
   ROOT_EXPIRY_MS,
   SOLID_MARGIN_MS,
-} from "./expiry.ts";
-import type { Fragment, Upload } from "./field-types.ts";
-import { decodeHeadIfSound, encodeHead, type Head } from "./format.ts";
-import { fitsRow, layOut } from "./fragments.ts";
+} from "../rows/expiry.ts";
+import type { Fragment, Upload } from "../rows/field-types.ts";
+import { decodeHeadIfSound, encodeHead, type Head } from "../rows/format.ts";
+import { fitsRow, layOut } from "../rows/fragments.ts";
+import { mergeRanges, rowAlone } from "../rows/ranges.ts";
+import type { Attempt, Operation } from "./attempts.ts";
+import { blankDead, isCollectionDue, planCollection } from "./collect.ts";
+import type { Contention } from "./contention.ts";
 import { NotTogether, type RowRequest } from "./group.ts";
-import { learn, linkRow } from "./learn.ts";
-import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
-import { mergeRanges, rowAlone } from "./ranges.ts";
-import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 /** The number of rows between two milliseconds of the clock that numbers first rows. */
 const ROWS_PER_MS = 2_048;

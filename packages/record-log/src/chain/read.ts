@@ -9,8 +9,8 @@ import {
   type ThreadView,
 } from "@scrollback/store-core/driver";
 import type { Clock } from "@scrollback/store-core/internal";
-import { isAlive, isEnd } from "./chain.ts";
-import type { Fragment, Spot } from "./field-types.ts";
+import { FIRST_ROW, type LogRow, type RecordLog } from "../record-log.ts";
+import type { Fragment, Spot } from "../rows/field-types.ts";
 import {
   boundsOf,
   type ContentsHead,
@@ -18,10 +18,10 @@ import {
   decodeHeadIfSound,
   decodePlainContents,
   type Head,
-} from "./format.ts";
+} from "../rows/format.ts";
+import { joined } from "../rows/ranges.ts";
+import { isAlive, isEnd } from "./chain.ts";
 import { highestLive } from "./locate.ts";
-import { joined } from "./ranges.ts";
-import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
 /** Further rows are read with one request if the rows so far were so small that all together have about this size. */

@@ -1,7 +1,7 @@
-import type { RowRange } from "./field-types.ts";
-import type { Head } from "./format.ts";
-import { mergeRanges, rangesBelow, rowAlone, subtractRanges } from "./ranges.ts";
-import type { Amendment } from "./record-log.ts";
+import type { Amendment } from "../record-log.ts";
+import type { RowRange } from "../rows/field-types.ts";
+import type { Head } from "../rows/format.ts";
+import { mergeRanges, rangesBelow, rowAlone, subtractRanges } from "../rows/ranges.ts";
 
 /** A commit blanks and frees what is dead when it raises the count of the thread to a multiple of this, or past one. */
 export const COLLECT_EVERY = 32;

@@ -1,7 +1,7 @@
+import type { LogRow, RecordLog } from "../record-log.ts";
+import { decodeHeadIfSound, decodeRowContents, type Head, spotsIn } from "../rows/format.ts";
+import { isInRanges } from "../rows/ranges.ts";
 import { type Chain, type Link, linkOf, MissingRow, type Run, rowContentsOf, runOf } from "./chain.ts";
-import { decodeHeadIfSound, decodeRowContents, type Head, spotsIn } from "./format.ts";
-import { isInRanges } from "./ranges.ts";
-import type { LogRow, RecordLog } from "./record-log.ts";
 
 const FIRST_WINDOW = 96;
 const LARGEST_WINDOW = 512;

@@ -1,4 +1,6 @@
 import type { Clock } from "@scrollback/store-core/internal";
+import { FIRST_ROW, type LogRow, type RecordLog } from "../record-log.ts";
+import { decodeHead, decodeHeadIfSound, type Head } from "../rows/format.ts";
 import {
   Chain,
   isAlive,
@@ -12,8 +14,6 @@ import {
   type Run,
   runOf,
 } from "./chain.ts";
-import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
-import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 /** The number of rows that a writer with an older end reads. */
 const ROWS_TO_CATCH_UP = 8;

@@ -1,10 +1,10 @@
 import { StoreError } from "@scrollback/store-core";
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import type { Clock } from "@scrollback/store-core/internal";
-import { keepsPromise, never } from "./expiry.ts";
-import type { RowRange } from "./field-types.ts";
-import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "./format.ts";
-import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
+import { FIRST_ROW, type LogRow, type RecordLog } from "../record-log.ts";
+import { keepsPromise, never } from "../rows/expiry.ts";
+import type { RowRange } from "../rows/field-types.ts";
+import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "../rows/format.ts";
 
 const MINUTE = 60_000;
 /** The time for which cached state of a log is trusted, measured by two clocks. */
