@@ -29,6 +29,7 @@ export {
   NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
+  REPLY_TIMEOUT_MS,
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
@@ -53,7 +54,6 @@ export {
   CONNECT_TIMEOUT_MS,
   clientFrom,
   isUrl,
-  REPLY_TIMEOUT_MS,
   type UsedClient,
 } from "./driver/network/options.ts";
 export { PendingCalls } from "./driver/network/pending-calls.ts";

@@ -1,7 +1,6 @@
 import type { StoreErrorCode } from "../errors.ts";
 import type { Trimming } from "../trimming/trimming.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import { REPLY_TIMEOUT_MS } from "./network/options.ts";
 import type { Revision } from "./revision.ts";
 
 /**
@@ -339,6 +338,12 @@ export const REMEMBERED_OPERATIONS = 64;
  * this time a store may repeat a commit whose reply was lost.
  */
 export const REMEMBERED_MS = 10_000;
+
+/**
+ * The timeout of a reply to a client that an adapter opens, in milliseconds. It is shorter than store-core's 5 seconds of retries, so that
+ * a request without a reply is sent again.
+ */
+export const REPLY_TIMEOUT_MS = 4_000;
 
 /**
  * The time in milliseconds after the first attempt within which a repeated request must be sent. It arrives within

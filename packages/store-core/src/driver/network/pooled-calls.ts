@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { retry } from "../../retry.ts";
-import { CONNECT_TIMEOUT_MS, REPLY_TIMEOUT_MS } from "./options.ts";
+import { REPLY_TIMEOUT_MS } from "../driver.ts";
+import { CONNECT_TIMEOUT_MS } from "./options.ts";
 import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
 
 /** The number of consecutive lost connections that a request survives. All connections of a pool are often lost together. */
