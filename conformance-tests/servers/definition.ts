@@ -1,6 +1,6 @@
 import type { ServerInfo } from "../src/harness.ts";
 
-/** The definition of one server. Each server has a folder with its name, whose `server.ts` exports its definition. */
+/** The definition of one server. Each server has a folder with its name; the versions of one product are defined in one `server.ts`. */
 export interface ServerDefinition {
   /** Its name for callers and in environment variables. */
   readonly name: string;
@@ -25,8 +25,8 @@ export interface ServerDefinition {
 }
 
 /**
- * How to build an image from packages that replaces the official one. The build context is the folder `image/`
- * beside `server.ts`; the image is built again when its contents change, so a file there pins each version that is
+ * How to build an image from packages that replaces the official one. The build context is `image/` in the
+ * folder with the server's name; the image is built again when its contents change, so a file there pins each version that is
  * downloaded.
  */
 export interface StandIn {
@@ -52,4 +52,12 @@ export interface Endpoint {
   readonly password?: string | undefined;
   /** Present if the server uses TLS. `ca` is the certificate to trust, in PEM; without it, the system's are trusted. */
   readonly tls?: { readonly ca?: string } | undefined;
+}
+
+/**
+ * The environment variable with a replacement for the official image of the server `name`: another image, or
+ * a running server, such as `SCROLLBACK_REDIS_URL`.
+ */
+export function variableOf(name: string, what: "IMAGE" | "URL"): string {
+  return `SCROLLBACK_${name.replace(/[^a-z0-9]/g, "_").toUpperCase()}_${what}`;
 }

@@ -1,8 +1,7 @@
 import { type ContainerRuntimeClient, ImageName } from "testcontainers";
-import type { ServerDefinition } from "./definition.ts";
+import { type ServerDefinition, variableOf } from "./definition.ts";
 import { findEngine } from "./engine.ts";
 import { standInTag } from "./stand-in.ts";
-import { variableOf } from "./variables.ts";
 
 /**
  * Returns the image for a server: the image in its environment variable; otherwise the official image, pulled if it is missing;

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { type RedisCluster, startRedisCluster } from "./redis/cluster.ts";
-export type { Address, RedisName } from "./redis/processes.ts";
-export { type RedisSentinel, startRedisSentinel } from "./redis/sentinel.ts";
+export { type RedisCluster, startRedisCluster } from "./redis-groups/cluster.ts";
+export type { Address, RedisName } from "./redis-groups/processes.ts";
+export { type RedisSentinel, startRedisSentinel } from "./redis-groups/sentinel.ts";
 export type { ServerName } from "./servers.ts";

@@ -1,9 +1,8 @@
-import type { ServerDefinition } from "./definition.ts";
+import { type ServerDefinition, variableOf } from "./definition.ts";
 import { enginePrograms, findEngine, registryRefusal, startEngine } from "./engine.ts";
 import { findImage, findPresentImage, pull } from "./image.ts";
 import { canInstall, hasProgram, installPrograms, type Packages, say } from "./programs.ts";
 import { basePrograms, buildStandIn } from "./stand-in.ts";
-import { variableOf } from "./variables.ts";
 
 /** By server's name, why its official image cannot be pulled. A stand-in is built for each of them. */
 export type Plan = ReadonlyMap<string, string>;

@@ -3,6 +3,7 @@
  * It can be run repeatedly, and by several processes at once: one of them prepares, the others wait.
  */
 import { BROWSER, browserPrograms, findBrowser } from "./browser.ts";
+import { variableOf } from "./definition.ts";
 import { findEngine } from "./engine.ts";
 import { findPresentImage } from "./image.ts";
 import { alone } from "./lock.ts";
@@ -11,7 +12,6 @@ import { canInstall, hasProgram, installPrograms, type Packages, say } from "./p
 import { type ServerName, servers } from "./servers.ts";
 import { startServer } from "./start.ts";
 import { tlsPrograms } from "./tls.ts";
-import { variableOf } from "./variables.ts";
 
 type Name = ServerName | typeof BROWSER;
 

@@ -3,13 +3,8 @@ import { dynamodb } from "./dynamodb/server.ts";
 import { mariadb } from "./mariadb/server.ts";
 import { mongodb } from "./mongodb/server.ts";
 import { pgbouncer } from "./pgbouncer/server.ts";
-import { postgres } from "./postgres/server.ts";
-import { postgres13 } from "./postgres-13/server.ts";
-import { postgres15 } from "./postgres-15/server.ts";
-import { redis } from "./redis/server.ts";
-import { redis62 } from "./redis-6.2/server.ts";
-import { redis7 } from "./redis-7/server.ts";
-import { valkey } from "./valkey/server.ts";
+import { postgres, postgres13, postgres15 } from "./postgres/server.ts";
+import { redis, redis7, redis62, valkey } from "./redis/server.ts";
 
 /** Every server that the tests can start, by name. */
 export const servers = {

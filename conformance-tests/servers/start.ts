@@ -1,11 +1,10 @@
 import type { ServerInfo } from "../src/harness.ts";
 import { containerHost, type RunningContainer, startContainer } from "./container.ts";
-import type { Endpoint, ServerDefinition } from "./definition.ts";
+import { type Endpoint, type ServerDefinition, variableOf } from "./definition.ts";
 import { findImage } from "./image.ts";
 import { retryFor } from "./retry.ts";
 import { type ServerName, servers } from "./servers.ts";
 import { certificatePath, keyPath, makeCertificate } from "./tls.ts";
-import { variableOf } from "./variables.ts";
 
 export interface StartOptions {
   /** More arguments for the server's command line, such as `["--appendonly", "yes"]`. */

@@ -7,9 +7,9 @@ import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ownerLabel } from "../servers/cleanup.ts";
 import { startServer } from "../servers/index.ts";
 import { prepareImage } from "../servers/prepare-image.ts";
-import { startRedisCluster } from "../servers/redis/cluster.ts";
-import type { RedisProcess } from "../servers/redis/processes.ts";
-import { startRedisSentinel } from "../servers/redis/sentinel.ts";
+import { startRedisCluster } from "../servers/redis-groups/cluster.ts";
+import type { RedisProcess } from "../servers/redis-groups/processes.ts";
+import { startRedisSentinel } from "../servers/redis-groups/sentinel.ts";
 import { servers } from "../servers/servers.ts";
 import { connected, startInChild } from "./server-processes.ts";
 

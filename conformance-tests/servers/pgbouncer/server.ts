@@ -1,5 +1,5 @@
 import type { ServerDefinition } from "../definition.ts";
-import { parsePostgresUrl } from "../postgres/family.ts";
+import { parsePostgresUrl } from "../postgres/server.ts";
 import { reportedVersion } from "../postgres/startup.ts";
 
 /**

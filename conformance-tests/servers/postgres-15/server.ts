@@ -1,7 +1,0 @@
-import { definePostgres } from "../postgres/family.ts";
-
-export const postgres15 = definePostgres({
-  name: "postgres-15",
-  image: "postgres:15",
-  standIn: { suite: "bookworm" },
-});
