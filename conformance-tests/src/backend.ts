@@ -2,8 +2,8 @@ import type { MessageStore, StoreFactory, StoreOptions } from "@scrollback/store
 import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { FaultyConnection, Harness } from "./harness.ts";
-import type { JobInput, JobName, JobResult } from "./jobs.ts";
-import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes.ts";
+import type { JobInput, JobName, JobResult } from "./processes/jobs.ts";
+import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes/run-in-process.ts";
 
 /** For the verbs of a driver: the verbs of a record log that they call. */
 const logVerbs = { commit: "`insert` and `amend`", read: "`read`" } as const;

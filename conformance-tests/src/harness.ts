@@ -1,5 +1,5 @@
 import type { Driver } from "@scrollback/store-core/driver";
-import type { TcpProxy } from "./tcp-proxy.ts";
+import type { TcpProxy } from "./proxy/tcp-proxy.ts";
 
 /** The server of a backend, for the matrix: `{ product: "Redis", version: "8.0.6" }`. */
 export interface ServerInfo {

@@ -5,5 +5,5 @@ export { spawnServer } from "./faults/spawned-server.ts";
 export { runGolden } from "./golden/run-golden.ts";
 export { type GoldenFacts, writeGolden } from "./golden/write-golden.ts";
 export type { FaultyConnection, Harness, RawAccess } from "./harness.ts";
+export { TcpProxy } from "./proxy/tcp-proxy.ts";
 export { runConformance, runHistory } from "./suite.ts";
-export { TcpProxy } from "./tcp-proxy.ts";

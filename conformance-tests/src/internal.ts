@@ -4,8 +4,7 @@
  * @packageDocumentation
  */
 export { default as fc } from "fast-check";
-export { callDamaged } from "./damaged.ts";
-export { rejection } from "./errors.ts";
+export { callDamaged, rejection } from "./checks/errors.ts";
 export { formatLoad, underLoad } from "./faults/load.ts";
-export { textsIn, user } from "./messages.ts";
+export { textsIn, user } from "./messages/messages.ts";
 export { Random } from "./observed/random.ts";

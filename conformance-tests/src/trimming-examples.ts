@@ -9,7 +9,7 @@ import {
   toolCall,
   toolResult,
   user,
-} from "./messages.ts";
+} from "./messages/messages.ts";
 
 const letters: Record<string, (number: number) => ChatMessage> = {
   s: (number) => system(`${number}`),

@@ -11,8 +11,8 @@ import {
 } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { Backend } from "../src/backend.ts";
+import { observeRun } from "../src/clauses/history-run.ts";
 import { explain } from "../src/observed/explain.ts";
-import { observeRun } from "../src/observed/run.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 import { memoryHarness } from "./memory-harness.ts";
 import { asking, whole } from "./mutants/changed-requests.ts";

@@ -1,6 +1,6 @@
 import { MemoryDriver } from "@scrollback/store-core/driver";
 import { test } from "vitest";
-import { compareDrivers } from "../src/model.ts";
+import { compareDrivers } from "../src/clauses/model.ts";
 import { rounds } from "./fixtures/rounds.ts";
 import { PlainDriver } from "./plain-driver.ts";
 

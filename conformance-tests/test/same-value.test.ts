@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { differenceOf } from "../src/same-value.ts";
-import { carriedValues } from "../src/values.ts";
+import { differenceOf } from "../src/messages/same-value.ts";
+import { carriedValues } from "../src/messages/values.ts";
 
 const own = (key: string, value: unknown) => Object.fromEntries([[key, value]]);
 const error = (cause?: unknown) => new Error("a", { cause });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TcpProxy } from "../src/tcp-proxy.ts";
+import { TcpProxy } from "../src/proxy/tcp-proxy.ts";
 
 /** The text that the server received, and the clients, of one test. */
 let received: string;

@@ -1,8 +1,8 @@
 import { expect, vi } from "vitest";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { jobs } from "../jobs.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
+import { jobs } from "../processes/jobs.ts";
 
 export const order: Clause = {
   title: "Order",

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { batchesOf, checkFinal, checkReadings, totalOf } from "../checks/history.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";
-import { batchText, jobs } from "../jobs.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, textsOf, user } from "../messages.ts";
+import { numbered, textsIn, textsOf, user } from "../messages/messages.ts";
+import { batchText, jobs } from "../processes/jobs.ts";
 
 export const atomicCommit: Clause = {
   title: "Atomic commit",

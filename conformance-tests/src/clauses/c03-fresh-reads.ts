@@ -1,7 +1,7 @@
 import { expect } from "vitest";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 export const freshReads: Clause = {
   title: "Fresh reads",

@@ -2,10 +2,10 @@
 import type { Change } from "@scrollback/store-core";
 import { createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { codecs } from "../codecs.ts";
-import { rejection } from "../errors.ts";
-import { assistant, numbered, textsIn, user } from "../messages.ts";
+import { codecs } from "../messages/codecs.ts";
+import { assistant, numbered, textsIn, user } from "../messages/messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
 /** So many commits that the previous operation id is no longer among the remembered ones. */

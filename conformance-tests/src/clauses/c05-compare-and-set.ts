@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { jobs } from "../jobs.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
+import { jobs } from "../processes/jobs.ts";
 
 export const compareAndSet: Clause = {
   title: "Compare and set",

@@ -3,11 +3,11 @@ import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
+import { thrown } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
+import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
-import { thrown } from "../errors.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { assistant, numbered, system, textsIn, toolResult, user } from "../messages.ts";
-import { checkProperty } from "../property.ts";
+import { assistant, numbered, system, textsIn, toolResult, user } from "../messages/messages.ts";
 import { history, trimmingExamples } from "../trimming-examples.ts";
 import { trimmed } from "../trimming-oracle.ts";
 

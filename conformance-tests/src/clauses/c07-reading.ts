@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatMessage, MessageStore, ReadOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, system, textsIn, textsOf, user } from "../messages.ts";
+import { numbered, system, textsIn, textsOf, user } from "../messages/messages.ts";
 
 const LONG = 5_000;
 

@@ -3,13 +3,19 @@ import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
-import { codecs } from "../codecs.ts";
-import { rejection } from "../errors.ts";
-import { carrying, numbered, textsIn, toolCall, toolResult, user } from "../messages.ts";
-import { checkProperty } from "../property.ts";
-import { differenceOf } from "../same-value.ts";
-import { anyValue, carriedValues, confusableObjects, hostileStrings, refusedValues } from "../values.ts";
+import { codecs } from "../messages/codecs.ts";
+import { carrying, numbered, textsIn, toolCall, toolResult, user } from "../messages/messages.ts";
+import { differenceOf } from "../messages/same-value.ts";
+import {
+  anyValue,
+  carriedValues,
+  confusableObjects,
+  hostileStrings,
+  refusedValues,
+} from "../messages/values.ts";
 
 /** The bytes of a thread at rest in addition to its content: keys, operation ids, revisions. */
 const OVERHEAD_BYTES = 4_096;

@@ -1,10 +1,10 @@
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { thrown } from "../checks/errors.ts";
+import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
-import { thrown } from "../errors.ts";
-import { textsIn, user } from "../messages.ts";
-import { checkProperty } from "../property.ts";
+import { textsIn, user } from "../messages/messages.ts";
 
 /** Ids that are similar to each other, or special to some server, language or file system. */
 const hostileIds = [

@@ -1,9 +1,9 @@
 import type { StoreState } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection, thrown } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { rejection, thrown } from "../errors.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 export const state: Clause = {
   title: "State",

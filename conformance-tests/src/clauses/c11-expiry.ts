@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
 import { expect } from "vitest";
+import { rejection, thrown } from "../checks/errors.ts";
+import { AFTER_MS, beforeExpiry, TTLS_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { rejection, thrown } from "../errors.ts";
-import { AFTER_MS, beforeExpiry, TTLS_MS } from "../lifetime.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 const gone = { entries: [], revision: null, count: 0 };
 

@@ -2,9 +2,9 @@ import { randomBytes, randomFillSync } from "node:crypto";
 import type { Change } from "@scrollback/store-core";
 import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { carrying, numbered, textsIn, user } from "../messages.ts";
+import { carrying, numbered, textsIn, user } from "../messages/messages.ts";
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, type MessageStore, StoreError, type StoreOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { rejection, thrown } from "../checks/errors.ts";
+import { DEADLINE_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { DEADLINE_MS } from "../deadline.ts";
-import { rejection, thrown } from "../errors.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 /** Every method that sends requests to the backend, by name. */
 const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {

@@ -2,10 +2,10 @@ import { setImmediate as otherEvents, setTimeout as sleep } from "node:timers/pr
 import type { MessageStore, StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection, thrown } from "../checks/errors.ts";
+import { DEADLINE_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { DEADLINE_MS } from "../deadline.ts";
-import { rejection, thrown } from "../errors.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 /** More than the connections of any known pool, so that calls wait for one: the largest is that of MongoDB's client, with 100. */
 const MANY_THREADS = 150;

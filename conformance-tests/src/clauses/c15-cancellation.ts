@@ -3,11 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { batchesOf } from "../checks/history.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { batchesOf } from "../history.ts";
-import { batchText, jobs } from "../jobs.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
+import { batchText, jobs } from "../processes/jobs.ts";
 
 /** Promptly: much shorter than any client's timeout, and much longer than a timer's delay on a busy machine. */
 const PROMPTLY_MS = 1_000;

@@ -3,10 +3,10 @@ import { createStores } from "@scrollback/store-core/driver";
 import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { encrypting } from "../codecs.ts";
-import { rejection } from "../errors.ts";
-import { numbered, textsIn, textsOf, user } from "../messages.ts";
+import { encrypting } from "../messages/codecs.ts";
+import { numbered, textsIn, textsOf, user } from "../messages/messages.ts";
 
 const corruptRecords: Readonly<Record<string, string>> = {
   garbage: "garbage",

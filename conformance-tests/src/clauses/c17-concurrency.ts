@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { batchesOf, checkFinal, checkReadings, totalOf } from "../checks/history.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";
-import { jobs } from "../jobs.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn } from "../messages.ts";
+import { numbered, textsIn } from "../messages/messages.ts";
+import { jobs } from "../processes/jobs.ts";
 
 export const concurrency: Clause = {
   title: "Concurrency",

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 export const metadata: Clause = {
   title: "Metadata",

@@ -5,10 +5,10 @@ import { createStores } from "@scrollback/store-core/driver";
 import { formatRecord, systemClock } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
+import { rejection } from "../checks/errors.ts";
+import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { AFTER_MS } from "../lifetime.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 const DAY = 86_400_000;
 /** The latest time that a record can have. */

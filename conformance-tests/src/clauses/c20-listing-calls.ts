@@ -1,9 +1,9 @@
 import type { ListThreadsOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { listAll, listIds, manyThreads, PROMPTLY_MS } from "../checks/listings.ts";
 import type { Clause } from "../clause.ts";
-import { rejection } from "../errors.ts";
-import { listAll, listIds, manyThreads, PROMPTLY_MS } from "../listings.ts";
 
 /** Tests of the call of a listing: arguments, cursors, iteration, cancellation, outages. */
 export const listingCalls: Clause["declare"] = (test) => {

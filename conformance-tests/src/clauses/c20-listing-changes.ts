@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import { listAll, listIds, manyThreads, ownPrefix } from "../checks/listings.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
+import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { AFTER_MS } from "../lifetime.ts";
-import { listAll, listIds, manyThreads, ownPrefix } from "../listings.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, user } from "../messages.ts";
+import { numbered, user } from "../messages/messages.ts";
 
 /** Tests of listings while threads are created, expire, are deleted and are written. */
 export const changingListings: Clause["declare"] = (test) => {

@@ -1,11 +1,11 @@
 import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
+import { fillThreads, listAll, listIds, manyThreads, ownPrefix, threadIdsOf } from "../checks/listings.ts";
 import type { Clause } from "../clause.ts";
-import { codecs, encrypting } from "../codecs.ts";
-import { rejection } from "../errors.ts";
-import { fillThreads, listAll, listIds, manyThreads, ownPrefix, threadIdsOf } from "../listings.ts";
-import { numbered, user } from "../messages.ts";
+import { codecs, encrypting } from "../messages/codecs.ts";
+import { numbered, user } from "../messages/messages.ts";
 import { listingCalls } from "./c20-listing-calls.ts";
 import { changingListings } from "./c20-listing-changes.ts";
 

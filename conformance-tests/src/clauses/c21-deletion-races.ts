@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type MessageStore, StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { expectGone, GONE, secretText } from "../checks/deleted.ts";
+import { rejection } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { expectGone, GONE, secretText } from "../deleted.ts";
-import { rejection } from "../errors.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, user } from "../messages.ts";
-import type { TcpProxy } from "../tcp-proxy.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
+import type { TcpProxy } from "../proxy/tcp-proxy.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
 /** A message of a writer, one per commit, with the times at which its call began and ended. */

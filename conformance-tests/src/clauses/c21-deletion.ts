@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
 import { expect, vi } from "vitest";
 import type { Backend } from "../backend.ts";
+import { expectGone, GONE, secretText } from "../checks/deleted.ts";
+import { rejection } from "../checks/errors.ts";
+import { listIds } from "../checks/listings.ts";
+import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { expectGone, GONE, secretText } from "../deleted.ts";
-import { rejection } from "../errors.ts";
-import { AFTER_MS } from "../lifetime.ts";
-import { listIds } from "../listings.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 import { deletionRaces } from "./c21-deletion-races.ts";
 import { expiring } from "./c21-expire.ts";
 

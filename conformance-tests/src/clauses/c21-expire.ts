@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatMessage } from "@scrollback/store-core";
 import { expect } from "vitest";
+import { GONE } from "../checks/deleted.ts";
+import { rejection } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
+import { beforeExpiry } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { GONE } from "../deleted.ts";
-import { rejection } from "../errors.ts";
-import { beforeExpiry } from "../lifetime.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 
 /** Tests of `expire`, which sets the expiry without a message. */
 export const expiring: Clause["declare"] = (test) => {

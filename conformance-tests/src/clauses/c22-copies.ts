@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { exampleThread, expectCopy, LONG, longThread, storesWithLimits } from "../checks/copies.ts";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { encrypting } from "../codecs.ts";
-import { exampleThread, expectCopy, LONG, longThread, storesWithLimits } from "../copies.ts";
-import { rejection } from "../errors.ts";
-import { numbered, textsIn, user } from "../messages.ts";
+import { encrypting } from "../messages/codecs.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
 import { resumedCopies } from "./c22-resumed-copies.ts";
 
 export const copies: Clause = {

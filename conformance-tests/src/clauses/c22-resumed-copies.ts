@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
+import { expectCopy, LONG, longThread, storesWithLimits } from "../checks/copies.ts";
+import { rejection } from "../checks/errors.ts";
+import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
-import { expectCopy, LONG, longThread, storesWithLimits } from "../copies.ts";
-import { rejection } from "../errors.ts";
-import { meanwhile } from "../meanwhile.ts";
-import { numbered, user } from "../messages.ts";
+import { numbered, user } from "../messages/messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
 /** Stores on a driver that fails at one commit, before or after its effect, and does not retry. */

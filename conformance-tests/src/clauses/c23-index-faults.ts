@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
+import { allOf, content, ownIndex } from "../checks/entries.ts";
+import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
-import { allOf, content, ownIndex } from "../entries.ts";
-import { rejection } from "../errors.ts";
 
 const at = (key: string, id = "1") => ({ key, id });
 

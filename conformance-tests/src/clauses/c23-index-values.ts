@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { secretText } from "../checks/deleted.ts";
+import { allOf, content, ownIndex } from "../checks/entries.ts";
+import { rejection } from "../checks/errors.ts";
+import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { encrypting } from "../codecs.ts";
-import { secretText } from "../deleted.ts";
-import { allOf, content, ownIndex } from "../entries.ts";
-import { rejection } from "../errors.ts";
-import { AFTER_MS } from "../lifetime.ts";
+import { encrypting } from "../messages/codecs.ts";
 
 const at = (key: string, id = "1") => ({ key, id });
 

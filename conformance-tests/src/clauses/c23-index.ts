@@ -3,11 +3,11 @@ import type { IndexEntry } from "@scrollback/store-core";
 import { SortKey } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { allOf, content, ownIndex } from "../checks/entries.ts";
+import { rejection, thrown } from "../checks/errors.ts";
+import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
-import { allOf, content, ownIndex } from "../entries.ts";
-import { rejection, thrown } from "../errors.ts";
-import { numbered } from "../messages.ts";
-import { checkProperty } from "../property.ts";
+import { numbered } from "../messages/messages.ts";
 import { indexFaults } from "./c23-index-faults.ts";
 import { indexValues } from "./c23-index-values.ts";
 

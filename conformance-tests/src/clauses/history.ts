@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { explain } from "../observed/explain.ts";
-import { observeRun } from "../observed/run.ts";
+import { observeRun } from "./history-run.ts";
 
 /** The duration of a run; long with `SCROLLBACK_DEEP=1`. */
 const SECONDS = Number(

@@ -1,7 +1,14 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { expect, onTestFinished, test } from "vitest";
-import { textsIn, user } from "../messages.ts";
-import type { HandedIn } from "./handed-in.ts";
+import { textsIn, user } from "../messages/messages.ts";
+
+/** A client that a user made, and options that pass it to the adapter. */
+export interface HandedIn<Options> {
+  readonly options: Options;
+  /** Sends a request with the client itself. Rejects after the client is closed. */
+  use(): Promise<unknown>;
+  close(): unknown;
+}
 
 /** Each is altered by some setting: an escape that is off, another character set, conversion of what looks like a value. */
 const texts = [

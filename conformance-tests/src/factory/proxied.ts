@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
-import { DEADLINE_MS } from "../deadline.ts";
-import { rejection } from "../errors.ts";
-import { numbered, textsIn } from "../messages.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
-import type { HandedIn } from "./handed-in.ts";
+import { rejection } from "../checks/errors.ts";
+import { DEADLINE_MS } from "../checks/times.ts";
+import { numbered, textsIn } from "../messages/messages.ts";
+import { TcpProxy } from "../proxy/tcp-proxy.ts";
+import type { HandedIn } from "./other-settings.ts";
 
 /** How an adapter connects to a server through a proxy. Everything that the stores need on the server is set up. */
 export interface ProxiedServer<Options> {

@@ -1,12 +1,12 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { inspect } from "node:util";
 import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { rejection, thrown } from "../errors.ts";
-import { numbered, textsIn, user } from "../messages.ts";
-import type { HandedIn } from "./handed-in.ts";
-import { declareOtherSettings } from "./other-settings.ts";
+import { rejection, thrown } from "../checks/errors.ts";
+import { numbered, textsIn, user } from "../messages/messages.ts";
+import { declareOtherSettings, type HandedIn } from "./other-settings.ts";
 import { declareProxied, type ProxiedServer } from "./proxied.ts";
-import { silentPort } from "./silent-port.ts";
 
 /** A refusal by the server: the options that cause it, and the text that the message must contain. */
 export interface Refusal<Options> {
@@ -183,6 +183,15 @@ function declareOutages<Options>({
       });
     }
   });
+}
+
+/** The port of a server on 127.0.0.1 that accepts connections and never replies. `later` receives the function that stops it. */
+async function silentPort(later: (end: () => void) => void): Promise<number> {
+  const server = createServer((socket) => socket.on("error", () => undefined).resume());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  later(() => void server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 function declareHandedIn<Options>(

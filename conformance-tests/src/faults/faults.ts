@@ -3,10 +3,10 @@ import { StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
 import type { Backend } from "../backend.ts";
-import { batchesOf, checkFinal } from "../history.ts";
-import { batchText } from "../jobs.ts";
-import { textsIn, user } from "../messages.ts";
-import type { ProxyMode } from "../tcp-proxy.ts";
+import { batchesOf, checkFinal } from "../checks/history.ts";
+import { textsIn, user } from "../messages/messages.ts";
+import { batchText } from "../processes/jobs.ts";
+import type { ProxyMode } from "../proxy/tcp-proxy.ts";
 import { formatLoad, underLoad } from "./load.ts";
 
 /** The processes of a server that tests may break. */

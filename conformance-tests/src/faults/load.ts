@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
-import { DEADLINE_MS } from "../deadline.ts";
-import { batchesOf } from "../history.ts";
-import { batchText } from "../jobs.ts";
+import { batchesOf } from "../checks/history.ts";
+import { DEADLINE_MS } from "../checks/times.ts";
+import { batchText } from "../processes/jobs.ts";
 
 const BATCH = 3;
 const RETRY_PAUSE_MS = 20;

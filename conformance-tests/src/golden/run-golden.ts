@@ -1,10 +1,10 @@
 import type { MessageStore, Revision, ThreadPage } from "@scrollback/store-core";
 import { createStores, type Driver, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
-import { rejection } from "../errors.ts";
-import { listAll } from "../listings.ts";
-import { user } from "../messages.ts";
-import { differenceOf } from "../same-value.ts";
+import { rejection } from "../checks/errors.ts";
+import { listAll } from "../checks/listings.ts";
+import { user } from "../messages/messages.ts";
+import { differenceOf } from "../messages/same-value.ts";
 import { type GoldenThread, goldenThreads, nextMessage, operationOf, timeOf } from "./threads.ts";
 import type { GoldenFact, GoldenFacts } from "./write-golden.ts";
 

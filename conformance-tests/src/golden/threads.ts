@@ -1,5 +1,5 @@
 import type { Change, ChatMessage, Part, StoreSettings } from "@scrollback/store-core";
-import { assistant, carrying, numbered, system, toolCall, toolResult, user } from "../messages.ts";
+import { assistant, carrying, numbered, system, toolCall, toolResult, user } from "../messages/messages.ts";
 
 /** A thread of the golden files: how it was written, and what every later version must read and do. */
 export interface GoldenThread {

@@ -1,6 +1,6 @@
 import { type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import type { Harness } from "../../src/harness.ts";
-import { TcpProxy } from "../../src/tcp-proxy.ts";
+import { TcpProxy } from "../../src/proxy/tcp-proxy.ts";
 import { memoryHarness } from "../memory-harness.ts";
 import { LoopbackDriver } from "./driver.ts";
 import { serve } from "./server.ts";

@@ -1,8 +1,8 @@
 import type { StoreFactory, ThreadPage } from "@scrollback/store-core";
 import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
-import { carrying, numbered, system, toolCall, toolResult, user } from "./messages.ts";
-import { wrapDriver } from "./wrapped-driver.ts";
+import { carrying, numbered, system, toolCall, toolResult, user } from "../messages/messages.ts";
+import { wrapDriver } from "../wrapped-driver.ts";
 
 /** More messages than fit one commit of a copy. */
 export const LONG = 1_200;

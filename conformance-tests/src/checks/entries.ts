@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IndexEntry, StoreIndex } from "@scrollback/store-core";
 
 import { expect } from "vitest";
-import type { Backend } from "./backend.ts";
+import type { Backend } from "../backend.ts";
 
 /** An index of its own for a test. */
 export const ownIndex = (backend: Backend): StoreIndex => {

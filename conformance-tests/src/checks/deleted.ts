@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Backend } from "./backend.ts";
+import type { Backend } from "../backend.ts";
 import { listIds } from "./listings.ts";
 
 /** The result of a read of a thread that does not exist. */

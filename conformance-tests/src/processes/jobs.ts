@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { type ClientTask, ObservedClient } from "./observed/client.ts";
-import { ObservationLog } from "./observed/observation.ts";
+import { type ClientTask, ObservedClient } from "../observed/client.ts";
+import { ObservationLog } from "../observed/observation.ts";
 
 // Run by tests over a second client, and by the worker in another process: this module must not import Vitest.
 

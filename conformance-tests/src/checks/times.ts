@@ -1,4 +1,10 @@
 /**
+ * The time limit of a call in milliseconds: the store retries for 5 seconds, and its last request may take the same time again
+ * before the driver gives it up. The rest is a tolerance for a busy machine.
+ */
+export const DEADLINE_MS = 15_000;
+
+/**
  * The times to live that a test tries. Tolerance: a thread must be gone 250 ms after its expiry, for clocks with coarse ticks;
  * longer stalls do no harm there. Expectations before the expiry use `inTime`. The tests wait in parallel.
  */

@@ -5,18 +5,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core/driver";
 import type { Backend } from "../backend.ts";
 import type { FaultyConnection, Harness } from "../harness.ts";
-import { jobs } from "../jobs.ts";
-import { runInProcess } from "../processes.ts";
-import type { ProxyMode } from "../tcp-proxy.ts";
-import { ObservedClient } from "./client.ts";
+import { ObservedClient } from "../observed/client.ts";
 import {
   now,
   type Observation,
   ObservationLog,
   type ObservedThread,
   readObservations,
-} from "./observation.ts";
-import { Random } from "./random.ts";
+} from "../observed/observation.ts";
+import { Random } from "../observed/random.ts";
+import { jobs } from "../processes/jobs.ts";
+import { runInProcess } from "../processes/run-in-process.ts";
+import type { ProxyMode } from "../proxy/tcp-proxy.ts";
 
 /** The number of clients of a process, which share a driver. */
 const CLIENTS = 2;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { expect } from "vitest";
-import type { Backend } from "./backend.ts";
-import { user } from "./messages.ts";
+import type { Backend } from "../backend.ts";
+import { user } from "../messages/messages.ts";
 
 /** More pages than any listing of a test has, including empty ones. */
 const MAX_PAGES = 10_000;

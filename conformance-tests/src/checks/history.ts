@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { batchText } from "./jobs.ts";
+import { batchText } from "../processes/jobs.ts";
 
 /**
  * The messages that the writers of a test added: each wrote the given number of batches of the given size (see `jobs.append`).

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import type { Harness } from "./harness.ts";
+import type { Harness } from "../harness.ts";
 import type { JobInput, JobName, JobResult } from "./jobs.ts";
 import type { Report } from "./worker.ts";
 

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { type MessageStore, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { expect } from "vitest";
 
 function checked(error: unknown, codes: readonly StoreErrorCode[]): StoreError {
@@ -33,4 +33,23 @@ export function thrown(operation: () => unknown, code: StoreErrorCode): StoreErr
     return checked(error, [code]);
   }
   throw new Error(`expected a StoreError ${code} to be thrown, got ${inspect(outcome).slice(0, 200)}`);
+}
+
+/**
+ * Makes every kind of call to a thread whose rows at rest are damaged. Each call must succeed or fail with one of `codes`: damage
+ * is not a failure of the backend, and never causes a raw error.
+ */
+export async function callDamaged(store: MessageStore, ...codes: StoreErrorCode[]): Promise<void> {
+  for (const call of [
+    () => store.read(),
+    () => store.read({ limit: 2 }),
+    () => store.listMessages({ limit: 2 }),
+    () => store.addMessages([{ role: "user", content: "more" }]),
+    () => store.popMessage(),
+    () => store.clear({ operationId: "other" }),
+  ]) {
+    await call().catch((error: unknown) => {
+      if (!StoreError.is(error) || !codes.includes(error.code)) throw error;
+    });
+  }
 }
