@@ -126,9 +126,3 @@ export function readObservations(path: string): Observation[] {
   }
   return [...found.values()];
 }
-
-/** The parts of a revision: a thread's incarnation, which has no dot, and the number of the commit. */
-export function partsOfRevision(revision: string): { readonly incarnation: string; readonly number: number } {
-  const dot = revision.lastIndexOf(".");
-  return { incarnation: revision.slice(0, dot), number: Number.parseInt(revision.slice(dot + 1), 10) };
-}

@@ -1,5 +1,6 @@
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
-import { type Observation, type ObservedChange, type Outcome, partsOfRevision } from "./observation.ts";
+import { parseRevision } from "@scrollback/store-core/internal";
+import type { Observation, ObservedChange, Outcome } from "./observation.ts";
 
 /** A requested change, with all calls that had its operation id. */
 export interface Operation {
@@ -100,7 +101,7 @@ export function checkRevisions(operations: readonly Operation[]): string[] {
   }
   for (const [id, revisions] of byId) {
     if (revisions.length < 2) continue;
-    const places = revisions.map(partsOfRevision).sort((one, other) => one.number - other.number);
+    const places = revisions.map(parseRevision).sort((one, other) => one.number - other.number);
     const isTooSoon = places.some((place, index) => {
       const before = places[index - 1];
       return (

@@ -1,5 +1,6 @@
 import { formatRevision, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
-import { type Observation, type ObservedThread, partsOfRevision } from "./observation.ts";
+import { parseRevision } from "@scrollback/store-core/internal";
+import type { Observation, ObservedThread } from "./observation.ts";
 
 /** The maximum difference of the clients' clock and the backend's clock, in microseconds. */
 const CLOCK_SLACK = 60_000;
@@ -36,7 +37,7 @@ export class Timeline {
     /** As they were observed, with their tags, by incarnation and number. */
     const tagged = new Map<string, string>();
     for (const sighting of seen) {
-      const { incarnation, number } = partsOfRevision(sighting.revision);
+      const { incarnation, number } = parseRevision(sighting.revision);
       tagged.set(formatRevision(incarnation, number), sighting.revision);
       const known = incarnations.get(incarnation);
       incarnations.set(incarnation, {

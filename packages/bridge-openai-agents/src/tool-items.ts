@@ -1,6 +1,6 @@
 import type { FunctionCallItem, FunctionCallResultItem } from "@openai/agents-core";
 import type { Part } from "@scrollback/store-core";
-import { type MessageLosses, parseJson } from "@scrollback/store-core/internal";
+import type { MessageLosses } from "@scrollback/store-core/internal";
 import { inputPart } from "./content-parts.ts";
 import { filePart } from "./input-files.ts";
 
@@ -59,4 +59,29 @@ function inputOf(type: unknown, fields: Record<string, unknown>): Parameters<typ
   const kind =
     type === "image" ? { type: "input_image", image: content } : { type: "input_file", file: content };
   return { ...kind, ...(filename !== undefined && { filename }), ...rest } as Parameters<typeof filePart>[0];
+}
+
+/**
+ * Parses JSON text. `isExact` is false if a number in the text has more digits than a JavaScript number can represent.
+ *
+ * @returns undefined for text that is not JSON.
+ */
+export function parseJson(text: string): { value: unknown; isExact: boolean } | undefined {
+  let isExact = true;
+  try {
+    const value: unknown = JSON.parse(text, (_key, one, context?: { source?: string }) => {
+      if (typeof one === "number" && !isSameNumber(one, context?.source)) isExact = false;
+      return one;
+    });
+    return { value, isExact };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Some versions of Node.js do not provide the source. Without it, a safe number counts as exact. */
+function isSameNumber(value: number, source: string | undefined): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (source === undefined || !/^-?\d+$/.test(source)) return true;
+  return Number.isSafeInteger(value) || String(value) === source || BigInt(value) === BigInt(source);
 }

@@ -21,7 +21,7 @@ export { type Clock, systemClock } from "./clock.ts";
 export { storedCopy } from "./codec/codec.ts";
 export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
 export type { MessageKind } from "./codec/record-location.ts";
-export { newIncarnation } from "./driver/revision.ts";
+export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { MemoryIndex } from "./memory/memory-index.ts";
 export { isBlankText } from "./message/blank-messages.ts";
@@ -31,7 +31,7 @@ export {
   convertMessages,
   MessageLosses,
 } from "./message/conversion.ts";
-export { parseJson, plainJson } from "./message/conversion-json.ts";
+export { plainJson } from "./message/conversion-json.ts";
 export {
   fileContent,
   fileOfPart,

@@ -36,28 +36,3 @@ export function plainJson(value: unknown): { value: unknown; isChanged: boolean 
   };
   return { value: copy(value), isChanged };
 }
-
-/**
- * Parses JSON text. `isExact` is false if a number in the text has more digits than a JavaScript number can represent.
- *
- * @returns undefined for text that is not JSON.
- */
-export function parseJson(text: string): { value: unknown; isExact: boolean } | undefined {
-  let isExact = true;
-  try {
-    const value: unknown = JSON.parse(text, (_key, one, context?: { source?: string }) => {
-      if (typeof one === "number" && !isSameNumber(one, context?.source)) isExact = false;
-      return one;
-    });
-    return { value, isExact };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Some versions of Node.js do not provide the source. Without it, a safe number counts as exact. */
-function isSameNumber(value: number, source: string | undefined): boolean {
-  if (!Number.isFinite(value)) return false;
-  if (source === undefined || !/^-?\d+$/.test(source)) return true;
-  return Number.isSafeInteger(value) || String(value) === source || BigInt(value) === BigInt(source);
-}
