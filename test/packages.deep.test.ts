@@ -60,6 +60,9 @@ const exampleFiles = [
 
 const otherFiles: Partial<Record<PackageName, readonly string[]>> = {
   "@scrollback/record-log": exampleFiles,
+  "@scrollback/store-redis": readdirSync(join(root, "packages/store-redis/lua"))
+    .map((name) => `lua/${name}`)
+    .sort(),
   // setup() reads them.
   "@scrollback/store-postgres": readdirSync(join(root, "packages/store-postgres/sql"))
     .map((name) => `sql/${name}`)

@@ -93,34 +93,38 @@ async function readAll(checkpointer: BaseCheckpointSaver, limit: number): Promis
   };
 }
 
-test("channels of deltas are exact, and stay so after old checkpoints were dropped", async () => {
-  let dropped = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), async (steps) => {
-      const own = new MemorySaver();
-      const stores = createMemoryStores();
-      // The checkpoints that no call has dropped: at most these are compared, and forked from.
-      let limit = 1_000;
-      for (const [index, one] of steps.entries()) {
-        // Each step has its own saver, as in a new process.
-        const connect = () => new ScrollbackSaver({ stores });
-        const fork = one.fork === undefined || one.fork >= limit ? undefined : one.fork;
-        const before = await collect(connect().list(config));
-        const expected = [await run(own, { ...one, fork }, index), await readAll(own, limit)];
-        const found = [await run(connect(), { ...one, fork }, index), await readAll(connect(), limit)];
-        expect(withNamedIds(found, index)).toEqual(withNamedIds(expected, index));
-        if ((await collect(connect().list(config))).length > before.length) limit += 1;
-        if (one.keep === undefined) continue;
-        const kept = await readAll(connect(), one.keep);
-        dropped += await connect().prune({ threadId: "t", keep: one.keep });
-        expect(await readAll(connect(), one.keep)).toEqual(kept);
-        expect(await connect().prune({ threadId: "t", keep: one.keep })).toBe(0);
-        limit = Math.min(limit, one.keep);
-      }
-      await new ScrollbackSaver({ stores }).deleteThread("t");
-      expect((await stores.listThreads()).threads).toEqual([]);
-    }),
-    { numRuns: rounds(15, 200), seed: 41 },
-  );
-  expect(dropped).toBeGreaterThan(0);
-}, rounds(60_000, 600_000));
+test(
+  "channels of deltas are exact, and stay so after old checkpoints were dropped",
+  async () => {
+    let dropped = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), async (steps) => {
+        const own = new MemorySaver();
+        const stores = createMemoryStores();
+        // The checkpoints that no call has dropped: at most these are compared, and forked from.
+        let limit = 1_000;
+        for (const [index, one] of steps.entries()) {
+          // Each step has its own saver, as in a new process.
+          const connect = () => new ScrollbackSaver({ stores });
+          const fork = one.fork === undefined || one.fork >= limit ? undefined : one.fork;
+          const before = await collect(connect().list(config));
+          const expected = [await run(own, { ...one, fork }, index), await readAll(own, limit)];
+          const found = [await run(connect(), { ...one, fork }, index), await readAll(connect(), limit)];
+          expect(withNamedIds(found, index)).toEqual(withNamedIds(expected, index));
+          if ((await collect(connect().list(config))).length > before.length) limit += 1;
+          if (one.keep === undefined) continue;
+          const kept = await readAll(connect(), one.keep);
+          dropped += await connect().prune({ threadId: "t", keep: one.keep });
+          expect(await readAll(connect(), one.keep)).toEqual(kept);
+          expect(await connect().prune({ threadId: "t", keep: one.keep })).toBe(0);
+          limit = Math.min(limit, one.keep);
+        }
+        await new ScrollbackSaver({ stores }).deleteThread("t");
+        expect((await stores.listThreads()).threads).toEqual([]);
+      }),
+      { numRuns: rounds(15, 200), seed: 41 },
+    );
+    expect(dropped).toBeGreaterThan(0);
+  },
+  rounds(60_000, 600_000),
+);
