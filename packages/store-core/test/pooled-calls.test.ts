@@ -224,6 +224,15 @@ describe("requests on a pool", () => {
     );
   });
 
+  test("are not repeated after they have failed, however late their connections are lost", async () => {
+    const pool = new ScriptedPool([{ does: "lose", afterMs: 5_000 }], [atOnce]);
+    const call = new PooledCalls(pool).run((connection) => pool.request("a", connection));
+    const outcome = expect(call).rejects.toThrow();
+    await vi.advanceTimersByTimeAsync(11_000);
+    await outcome;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("are repeated at once on another connection after a lost one, three times", async () => {
     const pool = new ScriptedPool([atOnce], [{ does: "lose", afterMs: 0 }]);
     const call = new PooledCalls(pool).run((connection) => pool.request("a", connection));

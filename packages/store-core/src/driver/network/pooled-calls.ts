@@ -80,7 +80,9 @@ export class PooledCalls<Connection extends EventEmitter> {
     const deadline = performance.now() + CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
     const retries = {
       attempts: LOST_CONNECTIONS + 1,
-      isRetryable: (error: unknown) => this.#pool.verdictOn(error) === "lost" && mayRepeat(),
+      // Not after the request has failed: a pool that is slow to lose connections would be asked for more.
+      isRetryable: (error: unknown) =>
+        this.#pool.verdictOn(error) === "lost" && mayRepeat() && performance.now() < deadline,
       signal: this.#calls.signal,
     };
     const send = () => retry(() => this.#attempt(request, deadline), retries);
