@@ -171,6 +171,12 @@ export class Backend implements AsyncDisposable {
     if (!this.driver.index) this.#test.skip("there is no index (capabilities.index)");
   }
 
+  requireVectors(): void {
+    this.requireIndex();
+    if (!this.driver.capabilities.index?.vectors)
+      this.#test.skip("entries have no vectors (capabilities.index.vectors)");
+  }
+
   /** Everything that is stored of an index. */
   async dumpIndex(index: string): Promise<string> {
     return (await this.harness.raw.dumpIndex?.(index)) ?? "";

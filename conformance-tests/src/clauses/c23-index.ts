@@ -10,6 +10,7 @@ import type { Clause } from "../clause.ts";
 import { numbered } from "../messages/messages.ts";
 import { indexFaults } from "./c23-index-faults.ts";
 import { indexValues } from "./c23-index-values.ts";
+import { indexVectors } from "./c23-index-vectors.ts";
 
 const keysOf = (entries: readonly IndexEntry[]) => entries.map(({ key }) => key);
 const byBytes = (entries: readonly { order: number; key: string; id: string }[]) =>
@@ -322,6 +323,7 @@ export const index: Clause = {
     });
 
     indexValues(test);
+    indexVectors(test);
     indexFaults(test);
   },
 };

@@ -29,7 +29,10 @@ const capabilities: DriverCapabilities = Object.freeze({
   expiry: true,
   trimmedWithinCommits: 0,
   deletedWithinMs: REMEMBERED_MS,
-  index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
+  index: Object.freeze({
+    maxValueBytes: MAX_VALUE_BYTES,
+    vectors: Object.freeze({ maxDimensions: 1_000 }),
+  }),
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
@@ -50,6 +53,7 @@ export class LoopbackDriver implements Driver {
     removeEntry: (request) => this.#askIndex("removeEntry", request),
     entriesOf: (request) => this.#askIndex("entriesOf", request),
     listEntries: (request) => this.#askIndex("listEntries", request),
+    nearestEntries: (request) => this.#askIndex("nearestEntries", request),
     listIndexes: (request) => this.#askIndex("listIndexes", request),
   };
   /** The time limit of a reply. */

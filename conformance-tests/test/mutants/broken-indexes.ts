@@ -7,7 +7,9 @@ import type { Mutant } from "./mutant.ts";
 const index = (change: (index: EntryIndex) => Partial<EntryIndex>) => (driver: Driver) => {
   const { index } = driver;
   if (!index) throw new Error("the driver has no index");
+  const nearest = index.nearestEntries?.bind(index);
   const verbs: EntryIndex = {
+    ...(nearest && { nearestEntries: (request) => nearest(request) }),
     insertEntry: (request) => index.insertEntry(request),
     updateEntry: (request) => index.updateEntry(request),
     removeEntry: (request) => index.removeEntry(request),
@@ -145,6 +147,24 @@ export const brokenIndexes: readonly Mutant[] = [
         };
       },
     })),
+  },
+  {
+    name: "searches the whole index",
+    breaks,
+    driver: index((to) => ({
+      nearestEntries: async (request) =>
+        (await to.nearestEntries?.({ ...request, after: "0", before: "g" })) ?? [],
+    })),
+  },
+  {
+    name: "keeps the vectors that an update replaces",
+    breaks,
+    driver: index((to) => ({ updateEntry: (put) => to.updateEntry({ ...put, vectors: undefined }) })),
+  },
+  {
+    name: "compares only the first vector of an entry",
+    breaks,
+    driver: putting(({ vectors }) => ({ vectors: vectors?.slice(0, 1) })),
   },
   {
     name: "reads before it updates",

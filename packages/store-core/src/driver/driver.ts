@@ -29,9 +29,12 @@ export interface DriverCapabilities {
   readonly deletedWithinMs: number;
   /**
    * Of the {@link Driver.index}; absent if the driver has none. `maxValueBytes`: the maximum size of an entry's value, a record, in
-   * UTF-8 bytes: at least 8 KiB. A larger value is `TOO_LARGE`.
+   * UTF-8 bytes: at least 8 KiB. A larger value is `TOO_LARGE`. `vectors`: absent if it cannot search by vectors.
    */
-  readonly index?: { readonly maxValueBytes: number };
+  readonly index?: {
+    readonly maxValueBytes: number;
+    readonly vectors?: { readonly maxDimensions: number };
+  };
   /**
    * The number of requests to the backend in the steady state, for a commit and for a read of the newest few messages. 0
    * for none.

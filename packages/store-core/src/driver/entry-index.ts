@@ -32,6 +32,12 @@ export interface EntryIndex {
   /** See {@link EntriesRequest} and {@link EntryPage}. */
   listEntries(request: EntriesRequest): Promise<EntryPage>;
   /**
+   * Returns the entries whose vectors are nearest to a vector, with the highest cosine first, then by {@link SortKey}. An entry counts by
+   * the best of its vectors. Entries without vectors, or with vectors of other dimensions, are absent. Absent if `capabilities.index`
+   * has no `vectors`.
+   */
+  nearestEntries?(request: NearestRequest): Promise<readonly ScoredEntry[]>;
+  /**
    * Lists the names of indexes that have entries, in no particular order. A name that has entries during the whole listing is on at
    * least one page, perhaps on several. The limit of a page bounds the number of names; the backend may return fewer.
    *
@@ -81,12 +87,38 @@ export interface EntryFields {
 }
 
 /** An entry to write. */
-export interface EntryPut extends EntryPlace, EntryFields, WithSignal {}
+export interface EntryPut extends EntryPlace, EntryFields, WithSignal {
+  /**
+   * Of one dimension and of length 1, each number rounded to 32 bits. An insert without them inserts none. An update without them keeps
+   * those that the entry has; `[]` removes them. Only for a driver that has `nearestEntries`.
+   */
+  readonly vectors?: readonly (readonly number[])[] | undefined;
+}
 
 /** An entry as a driver returns it. */
 export interface StoredEntry extends EntryFields {
   readonly key: string;
   readonly id: string;
+}
+
+/** A search in a part of an index. */
+export interface NearestRequest extends WithSignal {
+  readonly index: string;
+  /** Only entries whose {@link SortKey} is above `after` and below `before`. */
+  readonly after: string;
+  readonly before: string;
+  /** Of length 1, each number rounded to 32 bits. */
+  readonly vector: readonly number[];
+  /** An integer from 1 to 100. */
+  readonly limit: number;
+  /** The number of nearer entries to leave out. */
+  readonly offset: number;
+}
+
+/** An entry that a search found. */
+export interface ScoredEntry extends StoredEntry {
+  /** The cosine of the two vectors: from -1 to 1, where 1 is the same direction. */
+  readonly score: number;
 }
 
 /** One page of an index. */

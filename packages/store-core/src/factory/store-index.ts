@@ -10,16 +10,12 @@ import {
   isSignal,
   isString,
 } from "../arguments.ts";
+import { jsonCodec } from "../codec/codec.ts";
 import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "../codec/record.ts";
-import {
-  compareBytes,
-  type EntryIndex,
-  type EntryPlace,
-  SortKey,
-  type StoredEntry,
-} from "../driver/entry-index.ts";
+import { compareBytes, type EntryPlace, SortKey, type StoredEntry } from "../driver/entry-index.ts";
 import { StoreError } from "../errors.ts";
 import type { StoreContext } from "../store/store-context.ts";
+import { isVector, isVectors, unitVector } from "./entry-vectors.ts";
 import { listChecks } from "./list-threads.ts";
 
 const MAX_PAGE = 100;
@@ -37,10 +33,15 @@ export interface EntryContent {
   readonly value: unknown;
   /** In milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
+  /**
+   * For {@link StoreIndex.nearest}: vectors of one dimension, of which only the direction counts. An insert without them inserts none, an
+   * update without them keeps those of the entry, and `[]` removes them. Entries are returned without them.
+   */
+  readonly vectors?: readonly (readonly number[])[] | undefined;
 }
 
 /** An entry of an index. */
-export interface IndexEntry extends EntryKey, EntryContent {
+export interface IndexEntry extends EntryKey, Omit<EntryContent, "vectors"> {
   /** Why the value cannot be read: a StoreError `CORRUPT`; `value` is then undefined. Absent for a readable value. */
   readonly problem?: StoreError;
 }
@@ -111,6 +112,21 @@ export interface StoreIndex {
   entriesOf(key: string, options?: CallOptions): Promise<IndexEntry[]>;
   /** A page of the index. An entry that does not change while one pages comes exactly once. */
   list(options?: ListEntriesOptions): Promise<EntryList>;
+  /** The maximum number of dimensions of vectors; 0 if the index cannot have any. */
+  readonly maxDimensions: number;
+  /**
+   * The entries whose vectors are nearest to a vector, best first, then in the order of the index. An entry counts by the best of its
+   * vectors. Entries without vectors of the same dimensions are absent. It compares the vector with each entry of the range.
+   *
+   * @param options `after`, `before`: only entries between two cursors of {@link StoreIndex.cursorAfter} for `"up"`. `limit`: from 1 to
+   *   100, default 100. `offset`: the number of nearer entries to leave out.
+   * @returns with `score`, the cosine: from -1 to 1, where 1 is the same direction.
+   * @throws StoreError `UNSUPPORTED`, without a request, if {@link StoreIndex.maxDimensions} is 0.
+   */
+  nearest(
+    vector: readonly number[],
+    options?: { after?: string; before?: string; limit?: number; offset?: number; signal?: AbortSignal },
+  ): Promise<(IndexEntry & { readonly score: number })[]>;
   /** The cursor of the page that begins after an entry, in one direction. Does no I/O. */
   cursorAfter(entry: EntryKey & Pick<EntryContent, "order">, direction: "up" | "down"): string;
 }
@@ -120,6 +136,7 @@ const contentChecks = {
   order: (value: unknown) => (Number.isFinite(value) ? undefined : "must be a finite number"),
   value: () => undefined,
   expiresAt: isRecordTime,
+  vectors: isVectors,
 };
 const placeChecks = { key: isId, id: isId };
 const callChecks = { signal: isSignal };
@@ -129,11 +146,19 @@ const pageChecks = {
   cursor: isString,
   signal: isSignal,
 };
+const nearestChecks = {
+  after: isString,
+  before: isString,
+  limit: isIntegerUpTo(MAX_PAGE),
+  offset: isCount,
+  signal: isSignal,
+};
+
 /** The index of a name. @throws StoreError `UNSUPPORTED` if the driver has none. */
 export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIndex {
   context.assertOpen();
   checkValue("index", "name", isId, name);
-  const { driver, maxValueBytes } = indexOf(context);
+  const { driver, maxValueBytes, maxDimensions } = indexOf(context);
 
   const putOf = (method: string, place: EntryKey, content: EntryContent, options: CallOptions) => {
     context.assertOpen();
@@ -141,14 +166,30 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     checkOptions(method, content, contentChecks, ["version", "order"]);
     checkOptions(method, options, callChecks);
     const { key, id } = place;
-    const { version, order, value, expiresAt } = content;
+    const { version, order, value, expiresAt, vectors } = content;
     const record = encoded(context, { index: name, key, id }, value);
     if (Buffer.byteLength(record) > maxValueBytes)
       throw new StoreError("TOO_LARGE", `${method}: the value takes more than ${maxValueBytes} bytes`);
     const put = { index: name, key, id, version, order: order + 0, value: record, signal: options.signal };
-    return { ...put, ...(expiresAt !== undefined && { expiresAt }) };
+    if (vectors?.[0]) assertVectors(method, vectors[0].length);
+    return {
+      ...put,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(vectors && driver.nearestEntries && { vectors: vectors.map(unitVector) }),
+    };
   };
-  const entryOf = (entry: StoredEntry): IndexEntry => {
+  const assertVectors = (method: string, dimensions: number) => {
+    if (maxDimensions === 0)
+      throw new StoreError(
+        "UNSUPPORTED",
+        context.codec === jsonCodec
+          ? `${method}: the ${context.driver.capabilities.backend} backend cannot search by vectors`
+          : `${method}: vectors are not encoded, so they need stores without a codec`,
+      );
+    if (dimensions > maxDimensions)
+      invalid(`${method}: a vector must have at most ${maxDimensions} dimensions`);
+  };
+  const entryOf = <E extends StoredEntry>(entry: E): E & IndexEntry => {
     const { key, id } = entry;
     try {
       return { ...entry, value: decodeEntryRecord(context.codec, entry.value, { index: name, key, id }) };
@@ -193,6 +234,21 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       const { entries, next } = await context.request(() => driver.listEntries(request), signal);
       return { entries: entries.map(entryOf), ...(next && { cursor: formattedCursor(next, direction) }) };
     },
+    maxDimensions,
+    async nearest(vector, options = {}) {
+      context.assertOpen();
+      checkOptions("nearest", { vector }, { vector: isVector }, ["vector"]);
+      checkOptions("nearest", options, nearestChecks);
+      assertVectors("nearest", vector.length);
+      const { limit = MAX_PAGE, offset = 0, signal } = options;
+      const request = {
+        ...{ index: name, vector: unitVector(vector), limit, offset, signal },
+        after: options.after === undefined ? SortKey.ENDS.up : parsedCursor(options.after, "up"),
+        before: options.before === undefined ? SortKey.ENDS.down : parsedCursor(options.before, "up"),
+      };
+      const found = await context.request(async () => (await driver.nearestEntries?.(request)) ?? [], signal);
+      return found.map(entryOf);
+    },
     cursorAfter: (entry, direction) => formattedCursor(SortKey.of(entry), direction),
   };
 }
@@ -210,9 +266,16 @@ export async function listIndexes<M>(
   return { names: page.names, ...(page.cursor !== undefined && { cursor: page.cursor }) };
 }
 
-function indexOf<M>({ driver }: StoreContext<M>): { driver: EntryIndex; maxValueBytes: number } {
+function indexOf<M>({ driver, codec }: StoreContext<M>) {
   const { index, capabilities } = driver;
-  if (index && capabilities.index) return { driver: index, maxValueBytes: capabilities.index.maxValueBytes };
+  if (index && capabilities.index) {
+    const { maxValueBytes, vectors } = capabilities.index;
+    return {
+      driver: index,
+      maxValueBytes,
+      maxDimensions: codec === jsonCodec ? (vectors?.maxDimensions ?? 0) : 0,
+    };
+  }
   throw new StoreError(
     "UNSUPPORTED",
     `index: the ${capabilities.backend} backend has no index, so it cannot keep lists`,

@@ -63,7 +63,10 @@ const capabilities: DriverCapabilities = Object.freeze({
   expiry: true,
   trimmedWithinCommits: 0,
   deletedWithinMs: REMEMBERED_MS,
-  index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
+  index: Object.freeze({
+    maxValueBytes: MAX_VALUE_BYTES,
+    vectors: Object.freeze({ maxDimensions: 16_000 }),
+  }),
   roundTrips: Object.freeze({ commit: 0, read: 0 }),
 });
 

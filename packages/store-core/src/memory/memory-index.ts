@@ -9,6 +9,8 @@ import {
   type IndexesRequest,
   IndexListing,
   isExpiredEntry,
+  type NearestRequest,
+  type ScoredEntry,
   SortKey,
   type StoredEntry,
 } from "../driver/entry-index.ts";
@@ -17,6 +19,7 @@ import {
 interface Placed {
   readonly entry: StoredEntry;
   readonly at: string;
+  readonly vectors: NonNullable<EntryPut["vectors"]>;
 }
 
 interface Index {
@@ -44,7 +47,7 @@ export class MemoryIndex implements EntryIndex {
   async updateEntry(put: EntryPut): Promise<number | null> {
     const found = this.#find(put.index)?.entries.get(placeOf(put));
     if (!found) return null;
-    if (found.entry.version < put.version) this.#put(put);
+    if (found.entry.version < put.version) this.#put({ ...put, vectors: put.vectors ?? found.vectors });
     return found.entry.version;
   }
 
@@ -74,6 +77,18 @@ export class MemoryIndex implements EntryIndex {
     );
   }
 
+  async nearestEntries(request: NearestRequest): Promise<readonly ScoredEntry[]> {
+    const { index, after, before, vector, limit, offset } = request;
+    const found = [...(this.#find(index)?.entries.values() ?? [])]
+      .filter(({ at, vectors: [first] }) => {
+        const isInRange = compareBytes(at, after) > 0 && compareBytes(at, before) < 0;
+        return isInRange && first?.length === vector.length;
+      })
+      .map(({ entry, at, vectors }) => ({ entry, at, score: Math.max(...vectors.map(dotProduct(vector))) }))
+      .sort((one, other) => other.score - one.score || compareBytes(one.at, other.at));
+    return found.slice(offset, offset + limit).map(({ entry, score }) => ({ ...entry, score }));
+  }
+
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
     const after = IndexListing.nameOfCursor(request);
@@ -97,16 +112,21 @@ export class MemoryIndex implements EntryIndex {
     return undefined;
   }
 
-  #put({ index: name, key, id, version, order, value, expiresAt }: EntryPut): void {
+  #put({ index: name, key, id, version, order, value, expiresAt, vectors = [] }: EntryPut): void {
     const index = this.#indexes.get(name) ?? { entries: new Map(), sorted: undefined };
     this.#indexes.set(name, index);
     const expiry = expiresAt !== undefined && { expiresAt };
     const entry = Object.freeze({ key, id, version, order, value, ...expiry });
-    index.entries.set(placeOf(entry), { entry, at: SortKey.of(entry) });
+    index.entries.set(placeOf(entry), { entry, at: SortKey.of(entry), vectors });
     index.sorted = undefined;
   }
 }
 
 function placeOf({ key, id }: Pick<EntryPlace, "key" | "id">): string {
   return JSON.stringify([key, id]);
+}
+
+/** Of vectors of length 1 it is the cosine. */
+function dotProduct(vector: readonly number[]): (other: readonly number[]) => number {
+  return (other) => vector.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
 }
