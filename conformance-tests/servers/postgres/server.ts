@@ -55,7 +55,7 @@ export function parsePostgresUrl(text: string): Endpoint {
 
 export const postgres = definePostgres({
   name: "postgres",
-  image: "postgres:18",
+  image: "pgvector/pgvector:pg18",
   standIn: { suite: "forky" },
 });
 

@@ -89,6 +89,8 @@ CREATE TABLE "scrollback".entries (
   version bigint NOT NULL,
   value text NOT NULL,
   expires_at timestamptz,
+  dimensions integer,
+  vectors real[],
   PRIMARY KEY (tenant, place)
 );
 CREATE INDEX entries_sort ON "scrollback".entries (tenant, name, left(sort, 96));

@@ -1,5 +1,6 @@
 -- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; p_sort is
 -- the place of the entry in the order of its index. Expired entries count as absent. p_expires is in milliseconds since 1970, or NULL.
+-- p_vectors has all vectors of an entry, each of p_dimensions and of length 1, one after another; NULL: unchanged; '{}': none.
 
 -- Removes at most 100 expired entries of an index, but not the one that is being written. Rows that another write locks are left to it: two
 -- sweeps in different orders would deadlock.
@@ -13,16 +14,18 @@ $$;
 
 -- Inserts an entry, unless there is one at its place. Returns whether it was inserted.
 CREATE FUNCTION "scrollback".insert_entry_v1(
-  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
+  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint,
+  p_dimensions integer, p_vectors real[]
 ) RETURNS boolean LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
-  INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at)
+  INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at, dimensions, vectors)
   VALUES (coalesce(current_setting('scrollback.tenant', true), ''),
-    p_place, p_name, p_key, p_id, p_sort, p_version, p_value, to_timestamp(p_expires / 1000.0))
+    p_place, p_name, p_key, p_id, p_sort, p_version, p_value, to_timestamp(p_expires / 1000.0), p_dimensions, nullif(p_vectors, '{}'))
   ON CONFLICT (tenant, place) DO UPDATE
-  SET sort = excluded.sort, version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
+  SET sort = excluded.sort, version = excluded.version, value = excluded.value, expires_at = excluded.expires_at,
+    dimensions = excluded.dimensions, vectors = excluded.vectors
   WHERE e.expires_at <= clock_timestamp();
   RETURN FOUND;
 END
@@ -30,7 +33,8 @@ $$;
 
 -- Replaces an entry that has a lower version. Returns the version that it had; NULL if there is none.
 CREATE FUNCTION "scrollback".update_entry_v1(
-  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint
+  p_place text, p_name text, p_key text, p_id text, p_sort text, p_version bigint, p_value text, p_expires bigint,
+  p_dimensions integer, p_vectors real[]
 ) RETURNS bigint LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
@@ -42,7 +46,9 @@ BEGIN
   WHERE tenant = v_tenant AND place = p_place AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR UPDATE;
   IF v_version < p_version THEN
     UPDATE "scrollback".entries
-    SET sort = p_sort, version = p_version, value = p_value, expires_at = to_timestamp(p_expires / 1000.0)
+    SET sort = p_sort, version = p_version, value = p_value, expires_at = to_timestamp(p_expires / 1000.0),
+      dimensions = CASE WHEN p_vectors IS NULL THEN dimensions ELSE p_dimensions END,
+      vectors = CASE WHEN p_vectors IS NULL THEN vectors ELSE nullif(p_vectors, '{}') END
     WHERE tenant = v_tenant AND place = p_place;
   END IF;
   RETURN v_version;
@@ -96,6 +102,28 @@ BEGIN
       AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
     ORDER BY left(e.sort, 96), e.sort LIMIT p_limit;
   END IF;
+END
+$$;
+
+-- Returns at most p_limit entries of an index between p_after and p_before whose vectors are nearest to p_vector, without the p_offset nearest
+-- ones. It computes the cosine of each vector in the range. The type of pgvector is found when the function is called: it may be absent.
+CREATE FUNCTION "scrollback".nearest_entries_v1(
+  p_name text, p_after text, p_before text, p_vector real[], p_limit bigint, p_offset bigint
+) RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint, score float8) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+  v_dimensions CONSTANT int := cardinality(p_vector);
+BEGIN
+  RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint, s.score
+  FROM "scrollback".entries e, LATERAL (
+    SELECT max(-(e.vectors[first : first + v_dimensions - 1]::vector <#> (SELECT p_vector::vector))) AS score
+    FROM generate_series(1, cardinality(e.vectors), v_dimensions) AS first
+  ) s
+  WHERE e.tenant = coalesce(current_setting('scrollback.tenant', true), '') AND e.name = p_name AND e.dimensions = v_dimensions
+    AND left(e.sort, 96) >= left(p_after, 96) AND e.sort > p_after AND left(e.sort, 96) <= left(p_before, 96) AND e.sort < p_before
+    AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+  ORDER BY s.score DESC, e.sort LIMIT p_limit OFFSET p_offset;
 END
 $$;
 

@@ -42,6 +42,13 @@ export class PostgresEntries implements EntryIndex {
     return EntryPage.of((await this.#functions.rows("list_entries_v1", values)).map(entryOf), limit);
   }
 
+  async nearestEntries(request: Parameters<NonNullable<EntryIndex["nearestEntries"]>>[0]) {
+    const { index, after, before, vector, limit, offset } = request;
+    const values = [toText(index), after, before, arrayOf(vector), limit, offset];
+    const rows = await this.#functions.rows("nearest_entries_v1", values);
+    return rows.map((row) => ({ ...entryOf(row), score: Number(row[6]) }));
+  }
+
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = request;
     const values = [toText(prefix), toText(IndexListing.nameOfCursor(request) ?? ""), limit + 1];
@@ -55,7 +62,7 @@ export class PostgresEntries implements EntryIndex {
 
 /** The arguments of a write. */
 function putArguments(put: EntryPut): unknown[] {
-  const { index, key, id, version, value, expiresAt } = put;
+  const { index, key, id, version, value, expiresAt, vectors } = put;
   const names = [EntryPlace.digest(put), toText(index), toText(key), toText(id)];
   return [
     ...names,
@@ -63,7 +70,14 @@ function putArguments(put: EntryPut): unknown[] {
     version,
     toText(value),
     expiresAt === undefined ? null : toBigint(expiresAt),
+    vectors?.[0]?.length ?? null,
+    vectors ? arrayOf(vectors.flat()) : null,
   ];
+}
+
+/** An array as the text that every client sends. */
+function arrayOf(numbers: readonly number[]): string {
+  return `{${numbers.join()}}`;
 }
 
 /** A value that is not of its type fails when it is read. */

@@ -57,6 +57,9 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   ), // insufficient_privilege
   "42601": unsupported("the server does not understand the stores' SQL; it must be PostgreSQL; see cause"), // syntax_error
   "42703": otherTable, // undefined_column
+  "42704": unsupported(
+    "the database has no type vector, which a search by vectors needs; install pgvector and run CREATE EXTENSION vector, in a schema of the search_path",
+  ), // undefined_object
   "42710": otherTable, // duplicate_object
   "42723": otherTable, // duplicate_function
   "42804": otherTable, // datatype_mismatch

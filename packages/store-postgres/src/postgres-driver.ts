@@ -76,7 +76,11 @@ export class PostgresDriver implements Driver {
       trimmedWithinCommits: 0,
       // What is remembered of a deletion is removed by a later one, or by sweep_v1().
       deletedWithinMs: Number.MAX_SAFE_INTEGER,
-      index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }),
+      // The limit of pgvector.
+      index: Object.freeze({
+        maxValueBytes: MAX_VALUE_BYTES,
+        vectors: Object.freeze({ maxDimensions: 16_000 }),
+      }),
       roundTrips: Object.freeze(isEmbedded ? { commit: 0, read: 0 } : { commit: 1, read: 1 }),
     });
   }

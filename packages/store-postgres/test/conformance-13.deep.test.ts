@@ -6,4 +6,4 @@ import { postgresHarnesses } from "./harness.ts";
 const server = startServer("postgres-13");
 afterAll(async () => (await server).stop());
 
-runConformance({ name: "PostgreSQL 13", createHarness: postgresHarnesses(server) });
+runConformance({ name: "PostgreSQL 13", createHarness: postgresHarnesses(server, false) });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
 import { type Harness, runConformance } from "@scrollback/conformance";
 import { afterAll } from "vitest";
 import { parseOptions } from "../src/options.ts";
@@ -7,7 +8,8 @@ import { PostgresDriver } from "../src/postgres-driver.ts";
 import { quote } from "../src/text.ts";
 import { rawAccessTo } from "./schema.ts";
 
-const client = await PGlite.create();
+const client = await PGlite.create({ extensions: { vector } });
+await client.exec("CREATE EXTENSION vector");
 afterAll(() => client.close());
 const { rows } = await client.query<{ version: string }>(
   "SELECT current_setting('server_version') AS version",

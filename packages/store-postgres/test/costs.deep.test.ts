@@ -8,7 +8,7 @@ import { parseOptions } from "../src/options.ts";
 import { PostgresDriver } from "../src/postgres-driver.ts";
 import { user } from "./messages.ts";
 import { type SentQuery, takeCalls, watchedDriver } from "./queries.ts";
-import { makeSchema, type TestSchema } from "./schema.ts";
+import { CREATE_VECTOR, makeSchema, type TestSchema } from "./schema.ts";
 
 // These figures are also in docs/reference/store-postgres.md: a change of one is a change of both.
 
@@ -18,6 +18,7 @@ const drivers: PostgresDriver[] = [];
 
 beforeAll(async () => {
   used = await makeSchema((await server).url);
+  await used.pool.query(CREATE_VECTOR);
 });
 afterEach(async () => {
   for (const driver of drivers.splice(0)) await driver.close();
@@ -129,12 +130,14 @@ test("reading, listing, deleting, and each verb of the index is one call", async
   await index.update(place, { version: 1, order: 0, value: 2 });
   await index.entriesOf("a");
   await index.list({ limit: 10 });
+  await index.nearest([1, 0]);
   await index.remove(place);
   expect(takeCalls(calls)).toEqual([
     "insert_entry_v1",
     "update_entry_v1",
     "entries_of_v1",
     "list_entries_v1",
+    "nearest_entries_v1",
     "remove_entry_v1",
   ]);
 });
@@ -214,6 +217,8 @@ describe("in tables of 20,000 rows", () => {
     await client.query(`INSERT INTO ${used.quoted}.entries
       SELECT '', 'place ' || n, 'index ' || n, 'key', 'id', 'sort', 1, 'value', now() + interval '1 h' FROM generate_series(1, 20000) AS n; ANALYZE`);
     const { cursor = "" } = await index.list({ direction: "down", limit: 100 });
+    const cursorAt = (order: number) => index.cursorAfter({ key: "0", id: "0", order }, "up");
+    const between = { after: cursorAt(10), before: cursorAt(20) };
     let number = 1_000;
     const verbs: Record<string, [run: () => Promise<unknown>, rows: number]> = {
       commit: [() => store.addMessages(hello), 40],
@@ -224,6 +229,7 @@ describe("in tables of 20,000 rows", () => {
       update: [() => index.update({ key: "7", id: "7" }, { ...entry, version: ++number }), 20],
       "entries of a key": [() => index.entriesOf("7"), 20],
       "list of entries": [() => index.list({ direction: "down", limit: 20, cursor }), 60],
+      nearest: [() => index.nearest([1, 0], between), 60],
       indexes: [() => stores.listIndexes({ prefix: "index 1", limit: 20 }), 60],
       remove: [() => index.remove({ key: "7", id: "absent" }), 20],
     };

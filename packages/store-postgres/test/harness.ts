@@ -1,19 +1,30 @@
 import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
+import { type DriverCapabilities, MAX_VALUE_BYTES } from "@scrollback/store-core/driver";
 import { connect, type Namespace } from "./client.ts";
 import { watchedDriver } from "./queries.ts";
-import { makeSchema } from "./schema.ts";
+import { CREATE_VECTOR, makeSchema } from "./schema.ts";
 
-/** Returns a function that creates harnesses on a server, each with its own schema. */
-export function postgresHarnesses(starting: Promise<SharedServer>): () => Promise<Harness> {
+/**
+ * Returns a function that creates harnesses on a server, each with its own schema.
+ *
+ * @param hasVectors whether the server has pgvector.
+ */
+export function postgresHarnesses(
+  starting: Promise<SharedServer>,
+  hasVectors = true,
+): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;
     const schema = await makeSchema(url);
+    if (hasVectors) await schema.pool.query(CREATE_VECTOR);
     const namespace: Namespace = { url, schema: schema.schema };
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await proxy.forwardUrl(url, 5432) };
     const module = new URL("./client.ts", import.meta.url);
     const { driver, sent } = watchedDriver(namespace);
+    // A driver cannot know it without a request.
+    if (!hasVectors) Reflect.set(driver, "capabilities", withoutVectors(driver.capabilities));
     return {
       driver,
       server: { product, version },
@@ -29,4 +40,8 @@ export function postgresHarnesses(starting: Promise<SharedServer>): () => Promis
       },
     };
   };
+}
+
+function withoutVectors(capabilities: DriverCapabilities): DriverCapabilities {
+  return { ...capabilities, index: { maxValueBytes: MAX_VALUE_BYTES } };
 }

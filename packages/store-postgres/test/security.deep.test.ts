@@ -5,7 +5,7 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
-import { makeSchema } from "./schema.ts";
+import { CREATE_VECTOR, makeSchema } from "./schema.ts";
 
 // The recipe of docs/how-to/operate-postgres.md, Row-level security.
 
@@ -33,6 +33,7 @@ async function setUp() {
     await schema.pool.query(`DROP ROLE ${role}`);
     await schema[Symbol.asyncDispose]();
   });
+  await schema.pool.query(CREATE_VECTOR);
   await schema.pool.query(policies(schema.quoted, role));
   const own = new URL(url);
   own.username = role;
@@ -110,11 +111,15 @@ test("entries of an index belong to the tenant too", async () => {
   const { as } = await setUp();
   for (const tenant of ["acme", "globex"])
     await as(tenant, (stores) =>
-      stores.index("i").insert({ key: "k", id: "e" }, { version: 1, order: 1, value: tenant }),
+      stores
+        .index("i")
+        .insert({ key: "k", id: "e" }, { version: 1, order: 1, value: tenant, vectors: [[1]] }),
     );
   for (const tenant of ["acme", "globex"]) {
     const { entries } = await as(tenant, (stores) => stores.index("i").list());
     expect(entries.map(({ value }) => value)).toEqual([tenant]);
+    const nearest = await as(tenant, (stores) => stores.index("i").nearest([1]));
+    expect(nearest.map(({ value }) => value)).toEqual([tenant]);
     expect((await as(tenant, (stores) => stores.listIndexes())).names).toEqual(["i"]);
   }
 });
