@@ -79,11 +79,20 @@ export class Entries<T> {
     const kept = expiresAt !== undefined && { expiresAt: expiresAt + DAY + (this.#ttlMs ?? 0) };
     const told = Object.entries(listed.in).map(async ([index, id]) => {
       const place = { key: member.key, id };
-      const content = { version, order, value, ...kept };
+      const vectors = snapshot.vectors ?? (await this.#vectors(member, snapshot, index, id));
+      const content = { version, order, value, ...kept, ...(vectors && { vectors }) };
       const found = await ifThere(this.#index(index).update(place, content), onError);
       return found === null || found === SEALED ? [index] : [];
     });
     return (await Promise.all(told)).flat();
+  }
+
+  /** An update tells the version of the entry too late: then it has replaced it. */
+  async #vectors(member: Member<T>, snapshot: Snapshot<T>, index: string, id: string) {
+    if (!member.vectors) return undefined;
+    const entries = await ifThere(this.#index(index).entriesOf(member.key));
+    const told = entries?.find((entry) => entry.id === id)?.version;
+    return told !== undefined && told < snapshot.version ? await member.vectors(snapshot, told) : undefined;
   }
 
   /**
@@ -103,7 +112,7 @@ export class Entries<T> {
     const call = signal ? { signal } : {};
     await Promise.all(
       places.map(([index, id]) =>
-        this.#index(index).update({ key, id }, { version: CLOSING, order, value }, call),
+        this.#index(index).update({ key, id }, { version: CLOSING, order, value, vectors: [] }, call),
       ),
     );
   }

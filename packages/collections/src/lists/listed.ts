@@ -36,6 +36,8 @@ export interface Snapshot<T> extends Draft<T> {
   readonly listed: Listed;
   /** When the thread expires, in milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number | undefined;
+  /** What its entries are found by in {@link Lists.nearest}. Absent: see {@link Member.vectors}. */
+  readonly vectors?: readonly (readonly number[])[] | undefined;
 }
 
 /** A thread that does not exist, or has no head. */
@@ -62,6 +64,11 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly bases: readonly string[];
   /** Reads the head. @throws StoreError `CORRUPT` if it is unreadable. */
   read(signal?: AbortSignal): Promise<S | Missing>;
+  /**
+   * The vectors of a snapshot without them, for an entry that was told at version `told`: a process may have died before it told new ones.
+   * Undefined: the entry keeps its own. Absent: all entries do.
+   */
+  vectors?(snapshot: S, told: number): Promise<Snapshot<T>["vectors"]>;
   /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
   place(snapshot: S, listed: Listed): Promise<S>;
 }

@@ -1,4 +1,10 @@
-import { type IndexEntry, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  type IndexEntry,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+  type StoreIndex,
+} from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
 import type { ListClock } from "../clock.ts";
 import { Entries } from "./entries.ts";
@@ -16,6 +22,7 @@ import {
   unnamedOf,
 } from "./listed.ts";
 import { concernsAll, ifReadable, namesIn, type RemoveOptions, removeThread } from "./removal.ts";
+import type { ListItem, ListPage, ListRequest, NearListItem } from "./requests.ts";
 import { Telling } from "./telling.ts";
 
 /** The maximum number of entries of one request, and of one page whose filter leaves some out. */
@@ -31,39 +38,6 @@ export interface ListsOptions {
   readonly clock: ListClock;
   /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
-}
-
-/** A page of a list. */
-export interface ListRequest<T, S extends Snapshot<T>> {
-  readonly index: string;
-  readonly direction: "up" | "down";
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  memberOf(names: Names): Member<T, S>;
-  /** Whether what an entry tells is not damaged, otherwise the head is read. Default: it is not. */
-  isTold?(told: T): boolean;
-  /** Default: all. A page with a filter may be short. */
-  filter?(told: T): boolean;
-  /** Reads the head of each thread. Default: only where the entry may not say what the head says. */
-  readonly readsAll?: boolean;
-}
-
-/** A thread on a page. */
-export interface ListItem<T, S extends Snapshot<T>> {
-  readonly member: Member<T, S>;
-  readonly told: T | undefined;
-  /** The place in the list. */
-  readonly order: number;
-  /** The head, if it was read. `"unreadable"`: it is damaged. */
-  readonly snapshot?: S | "unreadable";
-}
-
-/** One page of a list. */
-export interface ListPage<T, S extends Snapshot<T>> {
-  readonly items: readonly ListItem<T, S>[];
-  /** Absent on the last page. */
-  readonly cursor?: string;
 }
 
 /**
@@ -252,6 +226,27 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     return { items, ...(cursor !== undefined && { cursor }) };
   }
 
+  /**
+   * The threads of a list whose entries are nearest to a vector, best first, as {@link StoreIndex.nearest} returns them.
+   *
+   * @returns `version`: of the entry. If it is lower than that of the head, it was found by what the head said before.
+   * @throws StoreError `UNSUPPORTED` if the index has no vectors.
+   */
+  async nearest(
+    request: Pick<ListRequest<T, S>, "index" | "memberOf">,
+    ...search: Parameters<StoreIndex["nearest"]>
+  ): Promise<{ readonly items: readonly NearListItem<T, S>[]; readonly entries: number }> {
+    await this.#telling.flush().catch(() => undefined);
+    const found = await this.#stores.index(request.index).nearest(...search);
+    const items = await Promise.all(
+      found.map(async (entry) => {
+        const item = await this.#item(request, entry);
+        return item ? [{ ...item, score: entry.score, version: entry.version }] : [];
+      }),
+    );
+    return { items: items.flat(), entries: found.length };
+  }
+
   /** Iterates over all threads of a list. */
   async *iterate(request: Omit<ListRequest<T, S>, "limit" | "cursor">): AsyncGenerator<ListItem<T, S>> {
     for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
@@ -262,7 +257,10 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   }
 
   /** The thread of an entry; undefined if it is not in the list. */
-  async #item(request: ListRequest<T, S>, entry: IndexEntry): Promise<ListItem<T, S> | undefined> {
+  async #item(
+    request: Pick<ListRequest<T, S>, "index" | "memberOf" | "isTold" | "readsAll" | "signal">,
+    entry: IndexEntry,
+  ): Promise<ListItem<T, S> | undefined> {
     const { index, signal } = request;
     const { version, key, id, order } = entry;
     const value = entryValueOf<T>(entry.value);
