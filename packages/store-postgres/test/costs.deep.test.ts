@@ -8,7 +8,8 @@ import { parseOptions } from "../src/options.ts";
 import { PostgresDriver } from "../src/postgres-driver.ts";
 import { user } from "./messages.ts";
 import { type SentQuery, takeCalls, watchedDriver } from "./queries.ts";
-import { CREATE_VECTOR, makeSchema, type TestSchema } from "./schema.ts";
+import { makeSchema, type TestSchema } from "./schema.ts";
+import { createVector } from "./vector.ts";
 
 // These figures are also in docs/reference/store-postgres.md: a change of one is a change of both.
 
@@ -18,7 +19,7 @@ const drivers: PostgresDriver[] = [];
 
 beforeAll(async () => {
   used = await makeSchema((await server).url);
-  await used.pool.query(CREATE_VECTOR);
+  await createVector(used.url);
 });
 afterEach(async () => {
   for (const driver of drivers.splice(0)) await driver.close();

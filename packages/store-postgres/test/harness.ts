@@ -3,7 +3,8 @@ import type { SharedServer } from "@scrollback/conformance/servers";
 import { type DriverCapabilities, MAX_VALUE_BYTES } from "@scrollback/store-core/driver";
 import { connect, type Namespace } from "./client.ts";
 import { watchedDriver } from "./queries.ts";
-import { CREATE_VECTOR, makeSchema } from "./schema.ts";
+import { makeSchema } from "./schema.ts";
+import { createVector } from "./vector.ts";
 
 /**
  * Returns a function that creates harnesses on a server, each with its own schema.
@@ -17,7 +18,7 @@ export function postgresHarnesses(
   return async () => {
     const { product, version, url } = await starting;
     const schema = await makeSchema(url);
-    if (hasVectors) await schema.pool.query(CREATE_VECTOR);
+    if (hasVectors) await createVector(url);
     const namespace: Namespace = { url, schema: schema.schema };
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await proxy.forwardUrl(url, 5432) };

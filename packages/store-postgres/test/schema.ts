@@ -52,10 +52,6 @@ export function rawAccessTo(quoted: string, query: Query): RawAccess {
   };
 }
 
-/** Creates the extension pgvector, by which stores search by vectors. Several processes may do it at once. */
-export const CREATE_VECTOR =
-  "BEGIN; SELECT pg_advisory_xact_lock(7); CREATE EXTENSION IF NOT EXISTS vector; COMMIT";
-
 /** Makes a schema, by default with the tables and functions of the migrations. */
 export async function makeSchema(url: string, define: typeof setupScript = setupScript): Promise<TestSchema> {
   const pool = new Pool({ connectionString: url, max: 2 });

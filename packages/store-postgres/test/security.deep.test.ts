@@ -5,7 +5,8 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
-import { CREATE_VECTOR, makeSchema } from "./schema.ts";
+import { makeSchema } from "./schema.ts";
+import { createVector } from "./vector.ts";
 
 // The recipe of docs/how-to/operate-postgres.md, Row-level security.
 
@@ -33,7 +34,7 @@ async function setUp() {
     await schema.pool.query(`DROP ROLE ${role}`);
     await schema[Symbol.asyncDispose]();
   });
-  await schema.pool.query(CREATE_VECTOR);
+  await createVector(url);
   await schema.pool.query(policies(schema.quoted, role));
   const own = new URL(url);
   own.username = role;

@@ -48,3 +48,9 @@ export function placeOf(sorted: string): Place {
 export function afterItemsOf(path: string): string {
   return `${path}/`;
 }
+
+/** The lowest text above the keys of all items below a path that is not empty; `""` for the empty one. */
+export function afterAllBelow(path: string): string {
+  // The character after the period.
+  return path === "" ? "" : `${path.slice(0, -1)}/`;
+}

@@ -1,16 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
-import {
-  type Listed,
-  Lists,
-  type Member,
-  type Missing,
-  nameOf,
-  Records,
-  type Snapshot,
-  systemListClock,
-} from "@scrollback/collections";
-import type { ListItem } from "@scrollback/collections/internal";
+import { type Listed, Lists, type Missing, nameOf, Records, systemListClock } from "@scrollback/collections";
+import type { ListItem, NearListItem } from "@scrollback/collections/internal";
 import {
   type Revision,
   retryOnConflict,
@@ -18,7 +9,27 @@ import {
   type StoreFactory,
   type StoreIndex,
 } from "@scrollback/store-core";
-import { afterItemsOf, MAX_NAMESPACE_BYTES, type Place, pathOf, placeOf, sortedKey } from "./item-names.ts";
+import { invalid } from "@scrollback/store-core/driver";
+import type { Embedder, ItemFields } from "./embedder.ts";
+import { expiring } from "./expiring-stores.ts";
+import {
+  afterAllBelow,
+  afterItemsOf,
+  MAX_NAMESPACE_BYTES,
+  type Place,
+  pathOf,
+  placeOf,
+  sortedKey,
+} from "./item-names.ts";
+import {
+  type FoundItem,
+  type ItemMember,
+  type ItemSnapshot,
+  itemOf,
+  next,
+  type StoredItem,
+  snapshotOf,
+} from "./stored-item.ts";
 
 /** The maximum number of entries of one request. */
 export const MAX_PAGE = 100;
@@ -27,34 +38,6 @@ const RETRIES = { attempts: 21, longestPause: 3 };
 /** A read renews an item's time after this part of it. */
 const RENEWED_AFTER = 0.1;
 
-/** The stored form of an item in its record. */
-interface StoredItem {
-  /** Random, new for each creation. */
-  readonly incarnation: string;
-  /** The number of writes of this incarnation. */
-  readonly writes: number;
-  readonly value: Record<string, unknown>;
-  /** Milliseconds since 1970, as the other times. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** When its thread expires, by the clock of the process that wrote it; `null`: never. */
-  readonly expiresAt: number | null;
-}
-
-/** An item at one revision. */
-interface ItemSnapshot extends Snapshot<true> {
-  readonly stored: StoredItem;
-}
-
-type ItemMember = Member<true, ItemSnapshot>;
-
-/** An item that was read. */
-export interface FoundItem {
-  readonly member: ItemMember;
-  readonly snapshot: ItemSnapshot;
-  readonly item: Item;
-}
-
 /** Options of {@link ItemTable}. */
 export interface ItemTableOptions {
   readonly stores: StoreFactory;
@@ -62,6 +45,7 @@ export interface ItemTableOptions {
   /** The time after which an item expires. Undefined: never. */
   readonly ttlMs: number | undefined;
   readonly refreshOnRead: boolean;
+  readonly embedder: Embedder | undefined;
 }
 
 /** Items as records, listed in one index by namespace and key, so that the items below a namespace are one range of it. */
@@ -72,9 +56,11 @@ export class ItemTable {
   readonly #lists: Lists<true, ItemSnapshot>;
   readonly #ttlMs: number | undefined;
   readonly #refreshOnRead: boolean;
+  /** Undefined also if the index has no vectors: then items are stored without them. */
+  readonly #embedder: Embedder | undefined;
 
   /** @throws StoreError `UNSUPPORTED` for a backend without an index, and for one that cannot expire threads if `ttlMs` is given. */
-  constructor({ stores: given, prefix, ttlMs, refreshOnRead }: ItemTableOptions) {
+  constructor({ stores: given, prefix, ttlMs, refreshOnRead, embedder }: ItemTableOptions) {
     const name = nameOf(prefix);
     const within = (ms: number | undefined) => (ms === undefined ? given : expiring(given, ms));
     const stores = within(ttlMs);
@@ -84,6 +70,15 @@ export class ItemTable {
     this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
     this.#ttlMs = ttlMs;
     this.#refreshOnRead = refreshOnRead;
+    const { maxDimensions } = this.#index;
+    this.#embedder = maxDimensions > 0 ? embedder : undefined;
+    if (this.#embedder && this.#embedder.dims > maxDimensions)
+      invalid(`ScrollbackStore: index.dims must be at most ${maxDimensions}; take another model`);
+  }
+
+  /** Whether items can be searched by a query. */
+  get hasVectors(): boolean {
+    return this.#embedder !== undefined;
   }
 
   async get(place: Place): Promise<Item | null> {
@@ -98,10 +93,16 @@ export class ItemTable {
   async read({
     member,
     snapshot,
-  }: Pick<ListItem<true, ItemSnapshot>, "member" | "snapshot">): Promise<FoundItem | undefined> {
+    ...near
+  }: Pick<ListItem<true, ItemSnapshot>, "member" | "snapshot"> &
+    Partial<NearListItem<true, ItemSnapshot>>): Promise<FoundItem | undefined> {
     const found = typeof snapshot === "object" ? snapshot : await member.read();
     if (!found.listed) return undefined;
-    return { member, snapshot: found, item: itemOf(placeOf(member.key), found.stored) };
+    const { version = found.version, score } = near;
+    // It was found by what it said before, because a process died before it told the entry.
+    if (version < found.version) this.#lists.tellSoon(member, found);
+    const item = itemOf(placeOf(member.key), found.stored);
+    return { member, snapshot: found, item, ...(score !== undefined && { score }) };
   }
 
   /** Begins an item's time again after a read, if it has one. Another writer, or a deletion, may be first. */
@@ -112,23 +113,38 @@ export class ItemTable {
     try {
       const { stored, listed, revision } = snapshot;
       const renewed = await this.#set(placeOf(member.key), next(stored), listed, revision, this.#ttlMs);
-      await this.#lists.tell(member, renewed);
+      await this.#lists.tell(member, { ...renewed, vectorsSince: snapshot.version });
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
     }
   }
 
-  /** Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry, an update with a time tells it. */
-  async put(place: Place, value: Record<string, unknown>): Promise<void> {
+  /**
+   * Sets an item. An update takes one read and one commit; a creation also inserts and tells its entry, an update with a time, or with
+   * vectors, tells it.
+   *
+   * @param index the fields that it is found by. Default: those of the store.
+   */
+  async put(place: Place, value: Record<string, unknown>, index?: ItemFields): Promise<void> {
     const member = this.#member(place);
+    const vectors = (await this.#embedder?.ofItem(value, index)) ?? [];
+    const own = index !== undefined && { index };
     const { found, written } = await retryOnConflict(async () => {
       const found = await member.read();
       const updatedAt = Date.now();
       if (found.listed) {
-        const changed = { ...next(found.stored), value, updatedAt };
+        const { index: _, ...before } = next(found.stored);
+        const changed = { ...before, ...own, value, updatedAt };
         return { found, written: await this.#set(place, changed, found.listed, found.revision, this.#ttlMs) };
       }
-      const created = { incarnation: randomUUID(), writes: 1, value, createdAt: updatedAt, updatedAt };
+      const created = {
+        incarnation: randomUUID(),
+        writes: 1,
+        ...own,
+        value,
+        createdAt: updatedAt,
+        updatedAt,
+      };
       const draft = { version: 1, order: 0, told: true as const };
       const { stored, listed, revision } = await this.#lists.write(
         member,
@@ -140,10 +156,11 @@ export class ItemTable {
       // Its expiry was taken before the commit, so that no list believes the entry after the item has expired.
       return { found, written: snapshotOf(stored, listed, revision) };
     }, RETRIES);
-    // An entry with a time must not end before its item, also if this process ends with the call.
-    if (!found.listed || found.stored.expiresAt !== written.stored.expiresAt)
-      await this.#lists.tell(member, written);
-    else this.#lists.seen(member, written);
+    const told = { ...written, vectors };
+    // An entry with a time must not end before its item, also if this process ends with the call; a search must find what was put.
+    if (!found.listed || this.#embedder || found.stored.expiresAt !== written.stored.expiresAt)
+      await this.#lists.tell(member, told);
+    else this.#lists.seen(member, told);
   }
 
   /** Deletes an item, readable or not. Does nothing for a missing item. */
@@ -172,6 +189,33 @@ export class ItemTable {
     }
   }
 
+  /** The vector of a query. */
+  async vectorOf(query: string): Promise<readonly number[]> {
+    return (await this.#embedder?.ofQuery(query)) ?? [];
+  }
+
+  /** Does the same by the likeness to a vector, best first, for items with vectors. */
+  async *nearest(
+    namespace: readonly string[],
+    vector: readonly number[],
+    pageSize: number,
+  ): AsyncGenerator<NearListItem<true, ItemSnapshot>, undefined> {
+    const path = pathOf(namespace);
+    if (Buffer.byteLength(path) > MAX_NAMESPACE_BYTES) return;
+    const [after, before] = [path, afterAllBelow(path)].map((key) => this.#cursorAt(key));
+    const range = { ...(after && { after }), ...(before && { before }), limit: pageSize };
+    const request = { index: this.#index.name, memberOf: this.#memberOf };
+    const seen = new Set<string>();
+    for (let offset = 0, isLast = false; !isLast; ) {
+      const { items, entries } = await this.#lists.nearest(request, vector, { ...range, offset });
+      for (const item of items) if (!seen.has(item.member.key)) yield item;
+      for (const { member } of items) seen.add(member.key);
+      // Entries without an item were removed, so the next ones have moved up.
+      offset += items.length;
+      isLast = entries < pageSize;
+    }
+  }
+
   /** Yields the namespaces below a namespace that have items. One request passes all items of a namespace. */
   async *namespaces(below: readonly string[]): AsyncGenerator<readonly string[], undefined> {
     const path = pathOf(below);
@@ -197,9 +241,10 @@ export class ItemTable {
 
   async #page(cursor: string | undefined, limit: number) {
     const index = this.#index.name;
-    const memberOf = ({ key }: { readonly key: string }) => this.#member(placeOf(key));
-    return await this.#lists.page({ index, direction: "up", limit, cursor, memberOf });
+    return await this.#lists.page({ index, direction: "up", limit, cursor, memberOf: this.#memberOf });
   }
+
+  readonly #memberOf = ({ key }: { readonly key: string }) => this.#member(placeOf(key));
 
   /** The cursor of the page that begins with the first key that is not less than a text; undefined for `""`. */
   #cursorAt(key: string): string | undefined {
@@ -209,6 +254,7 @@ export class ItemTable {
   #member(place: Place): ItemMember {
     const { namespace, key } = place;
     const parts = [...namespace, key];
+    const embedder = this.#embedder;
     return {
       threadId: this.#records.threadId(parts),
       key: sortedKey(place),
@@ -218,6 +264,10 @@ export class ItemTable {
         if (!found?.listed) return { revision: null };
         return snapshotOf(found.value, found.listed, found.revision);
       },
+      ...(embedder && {
+        vectors: async ({ version, vectorsSince = version, stored }: ItemSnapshot, told: number) =>
+          told < vectorsSince ? await embedder.ofItem(stored.value, stored.index) : undefined,
+      }),
       // A new entry for one that was lost changes nothing of the item, so it keeps the time that it has left.
       place: ({ stored, revision }, listed) => {
         const { expiresAt } = stored;
@@ -239,32 +289,4 @@ export class ItemTable {
     const revision = await records.set([...namespace, key], stored, { expectedRevision, listed });
     return snapshotOf(stored, listed, revision);
   }
-}
-
-/** An item at its next write. */
-function next(stored: StoredItem): StoredItem {
-  return { ...stored, writes: stored.writes + 1 };
-}
-
-/** The same stores, whose threads expire. */
-function expiring<M>(stores: StoreFactory<M>, ttlMs: number): StoreFactory<M> {
-  // Refuses a backend that cannot expire threads.
-  stores.open("any", { ttlMs });
-  return {
-    ...stores,
-    settings: Object.freeze({ ...stores.settings, ttlMs }),
-    open: (threadId, settings) => stores.open(threadId, { ttlMs, ...settings }),
-    withTraits: (traits) => expiring(stores.withTraits(traits), ttlMs),
-  };
-}
-
-function snapshotOf(stored: StoredItem, listed: Listed, revision: Revision): ItemSnapshot {
-  const { incarnation, writes: version, expiresAt } = stored;
-  const expiry = expiresAt !== null && { expiresAt };
-  return { incarnation, version, order: listed.order, listed, told: true, revision, stored, ...expiry };
-}
-
-function itemOf({ namespace, key }: Place, { value, createdAt, updatedAt }: StoredItem): Item {
-  const times = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
-  return { value, key, namespace: [...namespace], ...times };
 }

@@ -3,12 +3,16 @@ import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { isCount } from "@scrollback/store-core/internal";
 import { checkLimit, checkObject } from "../checks.ts";
+import { checkFields } from "./embedder.ts";
 import { placeProblem } from "./item-names.ts";
 
 const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
 
+/** What the store was given for vectors: no `index`; one, but a backend without vectors; or both. */
+export type VectorSupport = "none" | "unsupported" | "full";
+
 /**
- * Refuses an invalid operation, and one that needs vectors.
+ * Refuses an invalid operation, and one that needs vectors that the store does not have.
  *
  * @throws InvalidNamespaceError, and StoreErrors: `INVALID_ARGUMENT`, `UNSUPPORTED`.
  */
@@ -16,6 +20,7 @@ export function checkOperation(
   operation: Operation,
   index: number,
   stores: Pick<StoreFactory, "metadataSize">,
+  vectors: VectorSupport,
 ): void {
   checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
   if ("namespacePrefix" in operation) {
@@ -25,13 +30,18 @@ export function checkOperation(
     if (filter !== undefined) checkObject("search: filter", filter, "leave it out for none");
     checkLimit("search: limit", limit);
     checkOffset("search: offset", offset);
-    if (query !== undefined) withoutVectors("search: query");
+    if (query !== undefined && typeof query !== "string")
+      invalid("search: query must be a string; leave it out for none");
+    if (query && vectors !== "full") withoutVectors("search: query", vectors);
     return;
   }
   if ("value" in operation) {
     const { namespace, key, value } = operation;
     checkItem("put", namespace, key);
-    if (Array.isArray(operation.index)) withoutVectors("put: index");
+    if (operation.index !== undefined && operation.index !== false) {
+      checkFields("put: index", operation.index);
+      if (vectors === "none") withoutVectors("put: index", vectors);
+    }
     if (typeof value !== "object")
       invalid("put: value must be an object, or null to delete the item; pass an object");
     try {
@@ -78,6 +88,10 @@ function checkOffset(what: string, offset: unknown): void {
   if (problem) invalid(`${what} ${problem}; leave it out for the default`);
 }
 
-function withoutVectors(what: string): never {
-  throw new StoreError("UNSUPPORTED", `${what} needs vectors, which this store does not have; leave it out`);
+function withoutVectors(what: string, vectors: VectorSupport): never {
+  const fix =
+    vectors === "none"
+      ? "pass index to ScrollbackStore, or leave it out"
+      : "take stores on PostgreSQL or in memory, without a codec";
+  throw new StoreError("UNSUPPORTED", `${what} needs vectors, which this store does not have; ${fix}`);
 }

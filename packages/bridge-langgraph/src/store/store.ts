@@ -7,6 +7,7 @@
 import {
   BaseStore,
   type GetOperation,
+  type IndexConfig,
   type Item,
   type ListNamespacesOperation,
   type MatchCondition,
@@ -17,16 +18,17 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, invalid, isId } from "@scrollback/store-core/driver";
+import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
 import { isBoolean, isStoreFactory, isTtl } from "@scrollback/store-core/internal";
 import { checkObject } from "../checks.ts";
+import { AT_ONCE, inBatches, take } from "./batches.ts";
+import { Embedder } from "./embedder.ts";
 import { matchesFilter } from "./item-filter.ts";
-import { type FoundItem, ItemTable, MAX_PAGE } from "./item-table.ts";
-import { checkLabels, checkOperation } from "./store-arguments.ts";
+import { ItemTable, MAX_PAGE } from "./item-table.ts";
+import { checkLabels, checkOperation, type VectorSupport } from "./store-arguments.ts";
+import type { FoundItem } from "./stored-item.ts";
 
 const DEFAULT_LIMIT = 10;
-/** The number of items that are read, or written, concurrently. */
-const AT_ONCE = 16;
 
 /** Options of {@link ScrollbackStore}. */
 export interface ScrollbackStoreOptions {
@@ -44,11 +46,17 @@ export interface ScrollbackStoreOptions {
    * Default: true.
    */
   readonly refreshOnRead?: boolean;
+  /**
+   * Finds items by their meaning: `put` embeds the texts at `fields` (default `["$"]`, the whole value as JSON), and `search` takes a
+   * `query`. On a backend without vectors, and for stores with a codec, items are stored without them and a `query` is `UNSUPPORTED`. All
+   * stores of one prefix must have the same. Default: none.
+   */
+  readonly index?: IndexConfig;
 }
 
 /**
- * A LangGraph store, the long-term memory of graphs, on the stores of any Scrollback backend. It does not support vectors: a
- * search with a `query`, and an item with fields to index, fail with `UNSUPPORTED`.
+ * A LangGraph store, the long-term memory of graphs, on the stores of any Scrollback backend. It searches by meaning, with a `query`, on
+ * backends with vectors: PostgreSQL with pgvector, and memory.
  *
  * @example
  * const store = new ScrollbackStore({ stores: await openStores("sqlite:memories.db") });
@@ -61,6 +69,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   protected readonly store: BaseStore;
   readonly #items: ItemTable;
   readonly #stores: StoreFactory;
+  readonly #vectors: VectorSupport;
 
   /**
    * Does no I/O.
@@ -75,12 +84,15 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
       prefix: isId,
       ttlMs: isTtl,
       refreshOnRead: isBoolean,
+      index: isObject,
     };
     checkOptions("ScrollbackStore", options, checks, ["stores"]);
     const { prefix = "langgraph-store", refreshOnRead = true } = options;
     this.#stores = options.stores.withTraits(chatMessageTraits);
     const ttlMs = options.ttlMs ?? this.#stores.settings.ttlMs;
-    this.#items = new ItemTable({ stores: this.#stores, prefix, ttlMs, refreshOnRead });
+    const embedder = options.index && new Embedder(options.index);
+    this.#items = new ItemTable({ stores: this.#stores, prefix, ttlMs, refreshOnRead, embedder });
+    this.#vectors = !embedder ? "none" : this.#items.hasVectors ? "full" : "unsupported";
     this.store = new SeparateOutcomes((operations) => this.#settle(operations));
   }
 
@@ -122,7 +134,8 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
 
   /**
    * Runs operations: first all reads, concurrently, then all writes. Of several writes to one item only the last is
-   * applied. A search returns items in the order of their namespaces, then of their keys. An operation that fails does not stop the others.
+   * applied. A search returns items in the order of their namespaces, then of their keys, one with a `query` the most similar first, with
+   * their `score`. An operation that fails does not stop the others.
    *
    * @throws the error of the first operation that failed, after the others have run: InvalidNamespaceError or StoreErrors.
    */
@@ -153,7 +166,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   async #settle(operations: readonly Operation[]): Promise<PromiseSettledResult<unknown>[]> {
     const outcomes: PromiseSettledResult<unknown>[] = await Promise.allSettled(
       operations.map(async (operation, index) => {
-        checkOperation(operation, index, this.#stores);
+        checkOperation(operation, index, this.#stores, this.#vectors);
         if (isPut(operation)) return undefined;
         if (isGet(operation)) return await this.#items.get(operation);
         return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
@@ -172,9 +185,9 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     return outcomes;
   }
 
-  async #write({ namespace, key, value }: PutOperation): Promise<void> {
+  async #write({ namespace, key, value, index }: PutOperation): Promise<void> {
     if (value === null) await this.#items.delete({ namespace, key });
-    else await this.#items.put({ namespace, key }, value);
+    else await this.#items.put({ namespace, key }, value, index);
   }
 
   async #search({
@@ -182,11 +195,15 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     filter = {},
     limit = DEFAULT_LIMIT,
     offset = 0,
+    query,
   }: SearchOperation): Promise<SearchItem[]> {
     if (limit <= 0) return [];
     const isFiltered = Object.keys(filter).length > 0;
     const end = offset + limit;
-    const listed = this.#items.below(namespacePrefix, isFiltered ? MAX_PAGE : Math.min(end, MAX_PAGE));
+    const pageSize = isFiltered ? MAX_PAGE : Math.min(end, MAX_PAGE);
+    const listed = query
+      ? this.#items.nearest(namespacePrefix, await this.#items.vectorOf(query), pageSize)
+      : this.#items.below(namespacePrefix, pageSize);
     // Without a filter the entries say enough about the items before `offset`.
     const passed = isFiltered ? 0 : (await take(listed, offset)).length;
     const found: FoundItem[] = [];
@@ -199,7 +216,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     }
     const returned = found.slice(offset - passed, end - passed);
     await inBatches(returned, (one) => this.#items.renew(one));
-    return returned.map(({ item }) => item);
+    return returned.map(({ item, score }) => ({ ...item, ...(score !== undefined && { score }) }));
   }
 
   async #listNamespaces({
@@ -265,20 +282,4 @@ function literalPrefix(conditions: readonly MatchCondition[]): readonly string[]
   const { path = [] } = conditions.find(({ matchType }) => matchType === "prefix") ?? {};
   const wildcard = path.indexOf("*");
   return wildcard < 0 ? path : path.slice(0, wildcard);
-}
-
-/** The next items of an iteration: fewer at its end. */
-async function take<T>(iterator: AsyncIterator<T, undefined>, count: number): Promise<T[]> {
-  const taken: T[] = [];
-  while (taken.length < count) {
-    const { value, done } = await iterator.next();
-    if (done) break;
-    taken.push(value);
-  }
-  return taken;
-}
-
-async function inBatches<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
-  for (let start = 0; start < all.length; start += AT_ONCE)
-    await Promise.all(all.slice(start, start + AT_ONCE).map(run));
 }
