@@ -141,6 +141,7 @@ export const navigation: readonly Group[] = [
       ["16 PostgreSQL in tables", "decisions/0016-postgresql-in-tables-and-functions"],
       ["17 Watches", "decisions/0017-a-watch-is-a-hint"],
       ["18 LangGraph checkpoints", "decisions/0018-checkpoints-share-text"],
+      ["19 Vectors of entries", "decisions/0019-vectors-belong-to-entries"],
     ],
   },
   {
