@@ -145,6 +145,27 @@ export const postgresChanges: readonly Change[] = [
     "ORDER BY left(e.sort, 96) DESC, e.sort DESC LIMIT",
     "ORDER BY left(e.sort, 96), e.sort LIMIT",
   ],
+  [
+    "a search by vectors ignores where its range ends",
+    "C23",
+    ENTRIES,
+    " AND left(e.sort, 96) <= left(p_before, 96) AND e.sort < p_before",
+    "",
+  ],
+  [
+    "an update keeps the vectors that it replaces",
+    "C23",
+    ENTRIES,
+    "THEN vectors ELSE nullif(p_vectors, '{}') END",
+    "THEN vectors ELSE vectors END",
+  ],
+  [
+    "an entry in the place of an expired one has its vectors",
+    "C23",
+    ENTRIES,
+    ",\n    dimensions = excluded.dimensions, vectors = excluded.vectors",
+    "",
+  ],
   ["NUL is stored unchanged", "C9", "src/text.ts", "`[\\\\0", "`["],
   [
     "ids are case-insensitive",
