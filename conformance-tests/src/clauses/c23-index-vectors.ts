@@ -145,6 +145,7 @@ export const indexVectors: Clause["declare"] = (test) => {
     // Its place is free, and nothing of the old entry is left in it.
     await index.insert(at("soon"), content());
     expect(await index.nearest([3, 4])).toEqual([]);
+    expect(await dump()).not.toContain("0.6,0.8");
   });
 
   test("a search is one request; its arguments, and vectors, are checked without one", async (backend) => {

@@ -109,7 +109,7 @@ test("without a tenant the role reads nothing and writes nothing", async () => {
 });
 
 test("entries of an index belong to the tenant too", async () => {
-  const { as } = await setUp();
+  const { as, schema } = await setUp();
   for (const tenant of ["acme", "globex"])
     await as(tenant, (stores) =>
       stores
@@ -123,6 +123,12 @@ test("entries of an index belong to the tenant too", async () => {
     expect(nearest.map(({ value }) => value)).toEqual([tenant]);
     expect((await as(tenant, (stores) => stores.listIndexes())).names).toEqual(["i"]);
   }
+  // The owner passes the policies, but not the condition of the function.
+  await using owner = createPostgresStores({
+    url: `${schema.url}?options=${encodeURIComponent("-c scrollback.tenant=acme")}`,
+    schema: schema.schema,
+  });
+  expect(await owner.index("i").nearest([1])).toMatchObject([{ value: "acme" }]);
 });
 
 test("the view shows a tenant its own messages, and no tenant none, also of rows written before the policies", async () => {
