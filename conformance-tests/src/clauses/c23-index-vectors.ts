@@ -3,12 +3,12 @@ import type { IndexEntry, StoreIndex } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { content, ownIndex } from "../checks/entries.ts";
+import { rejection } from "../checks/errors.ts";
+import { checkProperty } from "../checks/property.ts";
+import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
-import { encrypting } from "../codecs.ts";
-import { content, ownIndex } from "../entries.ts";
-import { rejection } from "../errors.ts";
-import { AFTER_MS } from "../lifetime.ts";
-import { checkProperty } from "../property.ts";
+import { encrypting } from "../messages/codecs.ts";
 
 type Vector = readonly number[];
 type Found = Pick<IndexEntry, "key"> & { readonly score: number };
