@@ -83,7 +83,7 @@ export const LONGEST_TTL_MS = 36_500 * DAY_MS;
 
 /** The time from a write to the thread's expiry. */
 export const isTtl: Check = (value) =>
-  isPositiveInteger(value) ??
+  (isPositiveInteger(value) && "must be a positive integer, in milliseconds") ??
   (Number(value) > LONGEST_TTL_MS ? "must be at most 36,500 days (in milliseconds)" : undefined);
 
 /** An integer of 0 or more. */

@@ -160,7 +160,7 @@ function decoded(part: string): string {
 /** Refuses parameters that would be ignored: unknown ones, and repetitions. */
 function checkQuery(query: URLSearchParams, known: readonly string[]): void {
   for (const name of query.keys()) {
-    if (!known.includes(name)) invalid(`request: the path has no parameter "${name}"`);
+    if (!known.includes(name)) invalid(`request: this path takes no query parameter "${name}"`);
     if (query.getAll(name).length > 1) invalid(`request: ${name} must be given once`);
   }
 }

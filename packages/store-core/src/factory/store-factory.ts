@@ -106,7 +106,7 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * at least one page, perhaps on two. Expired and deleted threads are on no page. An empty page may still have a cursor.
    *
    * @throws StoreError `INVALID_ARGUMENT` for a cursor of another backend's listing; `CORRUPT` for an unreadable thread.
-   *   With `onCorruptRecord` the thread is reported and skipped instead.
+   *   With `onCorruptRecord` the thread is reported there and listed without metadata instead.
    */
   listThreads(options?: ListThreadsOptions): Promise<ThreadList>;
   /** Iterates over the threads of all pages of {@link listThreads}. Reads each page when it is needed. */
