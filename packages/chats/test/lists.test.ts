@@ -269,3 +269,18 @@ test("a creation that is refused leaves nothing in a list", async () => {
   );
   expect((await stores.index("chats:open:ada").list()).entries).toEqual([]);
 });
+
+test("nothing keeps the process alive after a flush", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    const { connect } = setUp();
+    const chats = connect();
+    await chats.of("ada").create({ id: "c" });
+    await chats.of("ada").append("c", [message("m")]);
+    expect(vi.getTimerCount()).toBe(1);
+    await chats.flush();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});

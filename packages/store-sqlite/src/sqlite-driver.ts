@@ -83,7 +83,8 @@ export class SqliteDriver implements Driver {
     updateEntry: (request) => this.#write(({ entries }) => entries.update(request), request.signal),
     removeEntry: async (request) => {
       const isFound = await this.#write(({ entries }) => entries.remove(request), request.signal);
-      if (isFound) await this.#emptyLog();
+      // Also of an expired one, which counts as missing.
+      await this.#emptyLog();
       return isFound;
     },
     entriesOf: (request) => this.#read(({ entries }) => entries.ofKey(request), request.signal),

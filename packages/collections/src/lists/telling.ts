@@ -87,6 +87,9 @@ export class Telling<T, S extends Snapshot<T>> {
     const failures: unknown[] = [];
     const rest = [...this.#waiting.values()].values();
     this.#waiting.clear();
+    // It would keep the process alive for nothing.
+    this.#timer?.();
+    this.#timer = undefined;
     const tellNext = async () => {
       for (const { member, snapshot } of rest) {
         try {
