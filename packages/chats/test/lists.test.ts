@@ -271,7 +271,7 @@ test("a creation that is refused leaves nothing in a list", async () => {
 });
 
 test("nothing keeps the process alive after a flush", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     const { connect } = setUp();
     const chats = connect();
