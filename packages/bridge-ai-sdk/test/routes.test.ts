@@ -238,6 +238,8 @@ test("a call without an owner is a programming error, and throws", async () => {
     handler.handle(request, invalid),
     handler.resume("c", { owner: "" }),
     handler.stop("c", invalid),
+    // A forgotten await: its rejection, which nobody handles, would end the process.
+    handler.fetch(request, { owner: Promise.reject(new Error("no session")) } as never),
   ];
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

@@ -66,6 +66,9 @@ export function checkHandlerOptions(options: unknown): void {
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkOwner(method: string, context: unknown): void {
-  const problem = isId(Object(context).owner);
+  const { owner } = Object(context);
+  const problem = isId(owner);
+  // A promise that nobody awaits ends the process if it rejects.
+  if (owner instanceof Promise) owner.catch(() => undefined);
   if (problem) invalid(`${method}: owner ${problem}; take it from the session of the user`);
 }
