@@ -131,6 +131,54 @@ describe("values", () => {
     expect(await valuesOf(connect(driver).saver, configOf())).toEqual({ long, n: 20 });
   });
 
+  test.each(["serializer that returns the given array", "serializer that reuses its array"])(
+    "of bytes are those of the call, and of each read its own, with a %s",
+    async (kind) => {
+      const plain = new MemorySaver().serde;
+      const reused = new Uint8Array(1_000);
+      const serde: typeof plain = {
+        dumpsTyped: async (value) => {
+          if (!(value instanceof Uint8Array)) return await plain.dumpsTyped(value);
+          reused.set(value);
+          return ["own", reused];
+        },
+        loadsTyped: async (type, data) => (type === "own" ? data : await plain.loadsTyped(type, data)),
+      };
+      const driver = new MemoryDriver();
+      const open = () =>
+        new ScrollbackSaver({
+          stores: createStores(driver),
+          ...(kind.includes("reuses") && { serde }),
+        });
+      const saver = open();
+      // One array that is changed in place, and an instance of a class whose slices share memory.
+      for (const image of [new Uint8Array(1_000), Buffer.alloc(1_000)]) {
+        let config = configOf(image.constructor.name);
+        const configs: (typeof config)[] = [];
+        for (let color = 0xf1; color <= 0xf4; color++) {
+          image.fill(color);
+          const put = putValues(saver, config, `${color}`, { image }, { image: color });
+          image.fill(0xff);
+          config = await put;
+          configs.push(config);
+          image.fill(color);
+          const write = saver.putWrites(config, [["image", image]], "task");
+          image.fill(0xff);
+          await write;
+          for (const reader of [saver, open()])
+            for (let reads = 0; reads < 2; reads++) {
+              const tuple = await reader.getTuple(config);
+              const read = [tuple?.checkpoint.channel_values.image, tuple?.pendingWrites?.[0]?.[2]];
+              expect(read).toEqual(Array(2).fill(new Uint8Array(1_000).fill(color)));
+              for (const one of read) if (one instanceof Uint8Array) one.fill(0xee);
+            }
+        }
+        for (const [index, one] of configs.entries())
+          expect(await valuesOf(saver, one)).toEqual({ image: new Uint8Array(1_000).fill(0xf1 + index) });
+      }
+    },
+  );
+
   test("that belong to the config's parent are stored if the parent is missing", async () => {
     const { saver } = connect();
     const checkpoint = {

@@ -8,7 +8,8 @@ export interface TypedValue {
 }
 
 /**
- * Serializes a value.
+ * Serializes a value. Shares no memory with it: the caller may change an array of bytes in place as soon as the call has returned a
+ * promise, and a saver compares the next value with this one.
  *
  * @param what names the value in errors.
  * @throws StoreError `INVALID_ARGUMENT` for a value that LangGraph's serializer cannot serialize; the error of another one.
@@ -18,10 +19,13 @@ export async function encodeValue(
   value: unknown,
   what: string,
 ): Promise<TypedValue> {
-  const [type, bytes] = await serde.dumpsTyped(value).catch((error: unknown) => {
+  // LangGraph's serializer returns the given array.
+  const given = value instanceof Uint8Array ? new Uint8Array(value) : value;
+  const [type, bytes] = await serde.dumpsTyped(given).catch((error: unknown) => {
     throw serde instanceof JsonPlusSerializer ? unserializable(what, error) : error;
   });
-  const data = type === "bytes" ? bytes : (textOf(bytes) ?? bytes);
+  const text = type === "bytes" ? undefined : textOf(bytes);
+  const data = text ?? (bytes === given ? bytes : new Uint8Array(bytes));
   if (typeof data === "string" && typeof value !== "string" && data === (await replacement()))
     throw unserializable(what, problemOf(value));
   // Of a function or a symbol it makes nothing, which it cannot read.
@@ -60,12 +64,12 @@ function unserializable(what: string, cause: unknown): StoreError {
   );
 }
 
-/** Restores a serialized value. */
+/** Restores a serialized value. Shares no memory with it, so the caller may change what it got. */
 export async function decodeValue<T = unknown>(serde: SerializerProtocol, value: TypedValue): Promise<T> {
   const { type, data } = value;
   return (await serde.loadsTyped(
     type,
-    typeof data === "string" ? new TextEncoder().encode(data) : data,
+    typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data),
   )) as T;
 }
 
