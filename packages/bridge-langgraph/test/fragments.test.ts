@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import { type Fragment, fragmentsOf, type Source } from "../src/log/delta.ts";
+import { type Fragment, fragmentsOf, type Source, SourceIndex } from "../src/log/delta.ts";
 import type { CheckpointMessage, LogMessage } from "../src/log/log-message.ts";
 import { LogWindow } from "../src/log/log-window.ts";
 import { SharedValues } from "../src/log/shared-values.ts";
@@ -50,7 +50,7 @@ test("fragments join to the target, and no reference is empty", () => {
       const fragments = fragmentsOf(
         target,
         before,
-        others.map((one, index) => source(index + 1, one)),
+        new SourceIndex(others.map((one, index) => source(index + 1, one))),
       );
       expect(join(fragments)).toBe(target);
       for (const one of fragments) if (typeof one !== "string") expect(one.end).toBeGreaterThan(one.start);
@@ -64,7 +64,7 @@ test("a common end does not begin with the second half of another character", ()
   const end = "z".repeat(60);
   // Both characters end with the same half.
   const target = `B\u{1f200}${end}`;
-  expect(fragmentsOf(target, source(0, `A😀${end}`), [])).toMatchObject([
+  expect(fragmentsOf(target, source(0, `A😀${end}`), new SourceIndex([]))).toMatchObject([
     "B\u{1f200}",
     { start: 3, end: 63 },
   ]);
@@ -76,7 +76,7 @@ test("no literal begins or ends within a surrogate pair of the target", () => {
       const fragments = fragmentsOf(
         target,
         source(0, base),
-        others.map((one, index) => source(index + 1, one)),
+        new SourceIndex(others.map((one, index) => source(index + 1, one))),
       );
       let at = 0;
       for (const one of fragments) {
@@ -103,13 +103,13 @@ function storedLog(values: readonly (readonly [value: TypedValue, back: number])
     const at = positions[place];
     const earlier = at === undefined ? undefined : messages[at];
     const before = values[place]?.[0];
-    const shared = new SharedValues(messages.length);
+    const shared = new SharedValues(messages.length, []);
     const stored = earlier?.kind === "checkpoint" ? earlier.values[0]?.[1] : undefined;
     const base =
       at !== undefined && before && stored
         ? { position: at, name: "c", value: before, from: "from" in stored ? stored.from : at }
         : undefined;
-    const form = shared.store(value, base, []);
+    const form = shared.store(value, base);
     messages.push(...shared.parts);
     positions.push(messages.length);
     messages.push(checkpoint(messages.length, form));

@@ -8,9 +8,9 @@ import type { Source } from "./delta.ts";
 import {
   type ChannelVersion,
   type CheckpointMessage,
+  channelOf,
   type LogAddition,
   type NamedValue,
-  storedValue,
 } from "./log-message.ts";
 import type { CheckpointContent, LogReading } from "./log-reading.ts";
 import { type EarlierValue, literalsOf, SharedValues } from "./shared-values.ts";
@@ -63,10 +63,11 @@ export class CheckpointWriter {
     if (this.isStale) return undefined;
     const found = parentId === undefined ? undefined : await log.find(parentId);
     const parent = found && (await log.content(found));
+    const before = new Map(parent?.values);
     const values: ChannelValue[] = [];
     for (const channel of await this.#present(log)) {
-      const carried = parent && this.#carried(channel, parent);
       const version = this.#versionOf(channel);
+      const carried = parent && this.#isCarried(channel, parent.checkpoint) ? before.get(channel) : undefined;
       values.push({ channel, value: carried ?? (await this.#encode(channel)), version });
     }
     const early = await this.#early(log);
@@ -111,13 +112,12 @@ export class CheckpointWriter {
   }
 
   /**
-   * The parent's value of a channel that was not written since. The version alone does not prove this, because each branch of a fork
-   * counts versions independently.
+   * Whether a channel has the parent's value: it was not written since. The version alone does not prove this, because each branch
+   * of a fork counts versions independently.
    */
-  #carried(channel: string, { checkpoint: parent, values }: CheckpointContent): TypedValue | undefined {
-    if (Object.hasOwn(this.#new.newVersions, channel)) return undefined;
-    if (parent.values.find(([name]) => name === channel)?.[2] !== this.#versionOf(channel)) return undefined;
-    return values.find(([name]) => name === channel)?.[1];
+  #isCarried(channel: string, parent: CheckpointMessage): boolean {
+    if (Object.hasOwn(this.#new.newVersions, channel)) return false;
+    return channelOf(parent, channel)?.[2] === this.#versionOf(channel);
   }
 
   #versionOf(channel: string): ChannelVersion | undefined {
@@ -154,13 +154,13 @@ export function checkpointAddition(
   values: readonly ChannelValue[],
   parent: CheckpointContent | undefined,
 ): LogAddition & { readonly message: CheckpointMessage; readonly values: readonly NamedValue[] } {
-  const literals = parent ? writtenIn(parent) : [];
-  const shared = new SharedValues(position);
+  const shared = new SharedValues(position, parent ? writtenIn(parent) : []);
+  const before = new Map(parent?.values);
   const message: CheckpointMessage = {
     ...{ kind: "checkpoint", ...stored },
     ...(parentId !== undefined && { parentId }),
     values: values.map(({ channel, value, version }) => {
-      const form = shared.store(value, parent && earlierValue(parent, channel), literals);
+      const form = shared.store(value, parent && earlierValue(parent, channel, before.get(channel)));
       return version === undefined ? [channel, form] : [channel, form, version];
     }),
     ...(early !== undefined && { early }),
@@ -175,11 +175,11 @@ type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata"> & {
 };
 
 function earlierValue(
-  { checkpoint, position, values }: CheckpointContent,
+  { checkpoint, position }: CheckpointContent,
   name: string,
+  value: TypedValue | undefined,
 ): EarlierValue | undefined {
-  const value = values.find(([channel]) => channel === name)?.[1];
-  const stored = storedValue(checkpoint, name);
+  const stored = channelOf(checkpoint, name)?.[1];
   return value && stored && { position, name, value, from: "from" in stored ? stored.from : position };
 }
 

@@ -25,21 +25,47 @@ export interface Source {
 /** A part of a new text: a literal, or a stretch of the text of a source. */
 export type Fragment = string | { readonly source: Source; readonly start: number; readonly end: number };
 
+/** Finds stretches of texts. Reads the texts once, when it is asked first. */
+export class SourceIndex {
+  readonly #sources: readonly Source[];
+  #places: Map<string, readonly [source: Source, at: number]> | undefined;
+
+  constructor(sources: readonly Source[]) {
+    this.#sources = sources;
+  }
+
+  /** Returns a source that has this probe, and where. */
+  find(probe: string): readonly [source: Source, at: number] | undefined {
+    this.#places ??= this.#read();
+    return this.#places.get(probe);
+  }
+
+  #read(): Map<string, readonly [source: Source, at: number]> {
+    const places = new Map<string, readonly [source: Source, at: number]>();
+    for (const source of this.#sources)
+      for (const at of anchors(source.text)) {
+        const probe = source.text.slice(at, at + PROBE);
+        if (!places.has(probe)) places.set(probe, [source, at]);
+      }
+    return places;
+  }
+}
+
 /**
  * Describes `target` by what it shares with earlier texts: its beginning and its end with those of `base`, and the rest with any
  * stretch of `others`, and with the rest of `base` if it is long. No literal begins or ends within a surrogate pair.
  */
-export function fragmentsOf(target: string, base: Source | undefined, others: readonly Source[]): Fragment[] {
+export function fragmentsOf(target: string, base: Source | undefined, others: SourceIndex): Fragment[] {
   const { head, tail } = base ? sharedEnds(base.text, target) : { head: 0, tail: 0 };
   const fragments: Fragment[] = [];
   const middle = target.slice(head, target.length - tail);
   if (base && head > 0) fragments.push({ source: base, start: 0, end: head });
-  const sources = [...others];
+  const indexes = [others];
   if (base && middle.length >= LONG_MIDDLE) {
     const rest = base.text.slice(head, base.text.length - tail);
-    if (rest.length >= PROBE) sources.push({ ...base, start: base.start + head, text: rest });
+    indexes.push(new SourceIndex([{ ...base, start: base.start + head, text: rest }]));
   }
-  fragments.push(...matches(middle, sources));
+  fragments.push(...matches(middle, indexes));
   if (base && tail > 0)
     fragments.push({ source: base, start: base.text.length - tail, end: base.text.length });
   return joined(fragments);
@@ -68,18 +94,12 @@ function commonLength(limit: number, isEqual: (start: number, end: number) => bo
   return length;
 }
 
-function matches(target: string, sources: readonly Source[]): Fragment[] {
-  const places = new Map<string, readonly [source: Source, at: number]>();
-  for (const source of sources)
-    for (const at of anchors(source.text)) {
-      const probe = source.text.slice(at, at + PROBE);
-      if (!places.has(probe)) places.set(probe, [source, at]);
-    }
+function matches(target: string, indexes: readonly SourceIndex[]): Fragment[] {
   const fragments: Fragment[] = [];
   let done = 0;
-  for (const at of places.size > 0 ? anchors(target) : []) {
+  for (const at of target.length < SHORTEST ? [] : anchors(target)) {
     if (at < done) continue;
-    const found = places.get(target.slice(at, at + PROBE));
+    const found = firstOf(indexes, target.slice(at, at + PROBE));
     if (!found) continue;
     const [source, place] = found;
     let before = 0;
@@ -100,6 +120,17 @@ function matches(target: string, sources: readonly Source[]): Fragment[] {
   }
   if (done < target.length) fragments.push(target.slice(done));
   return fragments;
+}
+
+function firstOf(
+  indexes: readonly SourceIndex[],
+  probe: string,
+): readonly [source: Source, at: number] | undefined {
+  for (const index of indexes) {
+    const found = index.find(probe);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** The places at which a match is looked for. */

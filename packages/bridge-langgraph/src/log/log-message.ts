@@ -66,10 +66,23 @@ export interface LogAddition {
   readonly isEarly?: boolean;
 }
 
+/** A message that is asked for one channel is asked for all of them, which are many in some graphs. */
+const channels = new WeakMap<CheckpointMessage, ReadonlyMap<string, CheckpointMessage["values"][number]>>();
+
+/** A channel's entry in a checkpoint, or undefined if it has no value. */
+export function channelOf(
+  message: CheckpointMessage,
+  name: string,
+): CheckpointMessage["values"][number] | undefined {
+  const found = channels.get(message) ?? new Map(message.values.map((entry) => [entry[0], entry]));
+  channels.set(message, found);
+  return found.get(name);
+}
+
 /** The stored form of a value of a message, or undefined if the message has no such value. */
 export function storedValue(message: LogMessage, name: ValueName): StoredValue | undefined {
   if (message.kind === "part") return { type: "part", data: message.data };
-  if (message.kind === "checkpoint") return message.values.find(([channel]) => channel === name)?.[1];
+  if (message.kind === "checkpoint") return channelOf(message, String(name))?.[1];
   return message.writes[Number(name)]?.[2];
 }
 

@@ -50,9 +50,9 @@ export function writesAddition(
   const literals = found
     ? found.checkpoint.values.flatMap(([channel, value]) => literalsOf(found.position, channel, value))
     : [];
-  const shared = new SharedValues(position);
+  const shared = new SharedValues(position, literals);
   const stored = writes.map(
-    ([index, channel, value]) => [index, channel, shared.store(value, undefined, literals)] as const,
+    ([index, channel, value]) => [index, channel, shared.store(value, undefined)] as const,
   );
   const message = { kind: "writes", ...{ checkpointId, taskId, taskPath }, writes: stored } as const;
   return { parts: shared.parts, message, isEarly: found === undefined };

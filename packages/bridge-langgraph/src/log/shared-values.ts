@@ -1,4 +1,4 @@
-import { fragmentsOf, isWithinPair, type Source } from "./delta.ts";
+import { fragmentsOf, isWithinPair, type Source, SourceIndex } from "./delta.ts";
 import {
   type PartMessage,
   pieceLength,
@@ -30,25 +30,25 @@ export interface EarlierValue {
 /** Encodes the values of one message: refers to what earlier messages have, and puts what is large into parts before the message. */
 export class SharedValues {
   readonly #start: number;
+  readonly #others: SourceIndex;
   readonly parts: PartMessage[] = [];
   #room = INLINE.message;
 
-  /** @param start the position of the first message that is added: the first part, or the message itself. */
-  constructor(start: number) {
+  /**
+   * @param start the position of the first message that is added: the first part, or the message itself.
+   * @param others stretches that the values may contain.
+   */
+  constructor(start: number, others: readonly Source[]) {
     this.#start = start;
+    this.#others = new SourceIndex(others);
   }
 
   /**
    * Stores a value.
    *
    * @param before the value that it is probably equal to, or has grown from.
-   * @param others stretches that it may contain.
    */
-  store(
-    { type, data }: TypedValue,
-    before: EarlierValue | undefined,
-    others: readonly Source[],
-  ): StoredValue {
+  store({ type, data }: TypedValue, before: EarlierValue | undefined): StoredValue {
     if (typeof data !== "string") {
       const isSame = before && before.value.type === type && isEqual(data, before.value.data);
       const isShared = isSame && !this.#isWhole(data.length, before.from);
@@ -56,7 +56,7 @@ export class SharedValues {
     }
     const text = before?.value.data;
     const base = before && typeof text === "string" ? { ...before, start: 0, text } : undefined;
-    const fragments = fragmentsOf(data, base, others);
+    const fragments = fragmentsOf(data, base, this.#others);
     const from = Math.min(
       ...fragments.map((one) => (typeof one === "string" ? this.#start : one.source.from)),
     );
