@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { type Fragment, fragmentsOf, type Source, SourceIndex } from "../src/log/delta.ts";
-import type { CheckpointMessage, LogMessage } from "../src/log/log-message.ts";
+import type { CheckpointMessage, LogMessage, SharedValue } from "../src/log/log-message.ts";
 import { LogWindow } from "../src/log/log-window.ts";
 import { SharedValues } from "../src/log/shared-values.ts";
 import type { TypedValue } from "../src/log/typed-value.ts";
@@ -165,6 +165,24 @@ test("a text that grows and is edited, hundreds of times, is read from any posit
     ),
     { numRuns: rounds(3, 60) },
   );
+});
+
+test("a stretch of a literal is read without what the rest of its value needs", () => {
+  const shared = (pieces: SharedValue["pieces"], from: number) =>
+    checkpoint(from, { type: "json", pieces, from });
+  const messages = [
+    checkpoint(0, { type: "json", data: "0123456789" }),
+    shared(["first ", [0, "c", 2, 5], "second", [0, "c", 0, 9]], 0),
+    shared([[1, "c", 11, 14], "!", [1, "c", 1, 4]], 1),
+  ];
+  expect(new LogWindow(1, messages.slice(1)).value(2, "c").data).toBe("con!irs");
+  expect(new LogWindow(0, messages).value(1, "c").data).toBe("first 234second012345678");
+  const [whole, first] = messages;
+  const past = shared([[1, "c", 20, 25]], 0);
+  for (const broken of [[past], [whole, whole, past], [whole, first, past]])
+    expect(() => new LogWindow(3 - broken.length, broken as LogMessage[]).value(2, "c")).toThrow(
+      expect.objectContaining({ code: "CORRUPT" }),
+    );
 });
 
 test("texts and bytes of several parts are read, also after an edit within a part", () => {

@@ -2,7 +2,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { growth, MOST_TIMES, many } from "../../store-core/test/growth.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { configOf, putValues, valuesOf } from "./checkpoints.ts";
+import { configOf, listed, putValues, valuesOf } from "./checkpoints.ts";
 
 /** Puts a checkpoint, and then one with the first channel changed, which another process reads. */
 async function putTwice(values: Record<string, unknown>): Promise<void> {
@@ -35,4 +35,48 @@ test("the cost of a put and a read with a large document grows by little with th
       ...Object.fromEntries(many(channels, (index) => [`c${index}`, `value ${index}`])),
     });
   expect(await growth([2, 64], run)).toBeLessThan(4);
+});
+
+/** Stores with a list of which an element was edited so many times: in place, and with an end that moves all after it. */
+async function edited(edits: number) {
+  const stores = createMemoryStores();
+  const saver = new ScrollbackSaver({ stores });
+  const tasks = many(200, (id) => ({ id, name: `task ${id} ${"t".repeat(400)}`, done: 0 }));
+  let config = configOf();
+  for (let n = 1; n <= edits; n++) {
+    const task = tasks[(n * 7_919) % tasks.length];
+    if (task) Object.assign(task, { done: n, name: `${task.name}!` });
+    config = await putValues(saver, config, `${10_000 + n}`, { tasks }, { tasks: n });
+  }
+  return stores;
+}
+
+test.each([
+  ["the newest checkpoint", (saver: ScrollbackSaver) => valuesOf(saver, configOf())],
+  ["16 checkpoints", (saver: ScrollbackSaver) => listed(saver.list(configOf(), { limit: 16 }))],
+])(
+  "the cost of a read of %s grows linearly with the edits since a value was stored whole",
+  async (_, read) => {
+    const sizes = [100, 800] as const;
+    const stores = new Map<number, Awaited<ReturnType<typeof edited>>>();
+    for (const edits of sizes) stores.set(edits, await edited(edits));
+    const run = async (edits: number) => {
+      const of = stores.get(edits);
+      if (of) await read(new ScrollbackSaver({ stores: of }));
+    };
+    expect(await growth(sizes, run)).toBeLessThan(MOST_TIMES / 2);
+  },
+);
+
+test("the cost of a prune grows linearly with the number of checkpoints", async () => {
+  const costs: number[] = [];
+  for (const edits of [100, 800]) {
+    const before = await edited(edits);
+    const begin = process.cpuUsage();
+    await new ScrollbackSaver({ stores: before }).prune({ threadId: "t", keep: edits / 2 });
+    const { user, system } = process.cpuUsage(begin);
+    costs.push(user + system);
+  }
+  const [few = 0, more = 0] = costs;
+  expect(more / few).toBeLessThan(MOST_TIMES);
 });

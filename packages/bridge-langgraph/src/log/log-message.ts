@@ -86,12 +86,6 @@ export function storedValue(message: LogMessage, name: ValueName): StoredValue |
   return message.writes[Number(name)]?.[2];
 }
 
-/** The length of a value, in characters or bytes. */
-export function lengthOf(value: StoredValue): number {
-  if ("data" in value) return value.data.length;
-  return value.pieces.reduce((sum, piece) => sum + pieceLength(piece), 0);
-}
-
 export function pieceLength(piece: string | Reference): number {
   return typeof piece === "string" ? piece.length : piece[3] - piece[2];
 }

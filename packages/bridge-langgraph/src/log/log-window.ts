@@ -1,6 +1,6 @@
-import { StoreError } from "@scrollback/store-core";
-import { type LogMessage, lengthOf, pieceLength, storedValue, type ValueName } from "./log-message.ts";
+import { type LogMessage, type StoredValue, storedValue, type ValueName } from "./log-message.ts";
 import type { TypedValue } from "./typed-value.ts";
+import { missing, ValueJoin } from "./value-join.ts";
 
 /**
  * A contiguous part of a log that ends with its newest message. A message keeps its position, its number from the log's beginning,
@@ -12,6 +12,7 @@ export class LogWindow {
   readonly messages: readonly LogMessage[];
   /** Values that were already joined. */
   readonly #joined: Map<string, TypedValue>;
+  readonly #join = new ValueJoin((at, of) => this.#joined.get(`${at} ${of}`) ?? this.#stored(at, of));
 
   constructor(low: number, messages: readonly LogMessage[], joined = new Map<string, TypedValue>()) {
     this.low = low;
@@ -68,57 +69,13 @@ export class LogWindow {
     if (remembered) return remembered;
     const stored = this.#stored(position, name);
     if ("data" in stored) return stored;
-    const data: (string | Uint8Array)[] = [];
-    // The stretches that are still to be written to `data`; the next one is the last.
-    const stack = [{ position, name, start: 0, end: lengthOf(stored) }];
-    for (let next = stack.pop(); next; next = stack.pop()) {
-      const { position: at, name: of, start, end } = next;
-      const value = this.#joined.get(`${at} ${of}`) ?? this.#stored(at, of);
-      if ("data" in value) {
-        if (end > value.data.length) throw missing();
-        data.push(value.data.slice(start, end));
-        continue;
-      }
-      const found: typeof stack = [];
-      let offset = 0;
-      for (const piece of value.pieces) {
-        const from = Math.max(start - offset, 0);
-        const to = Math.min(end - offset, pieceLength(piece));
-        offset += pieceLength(piece);
-        if (from >= to) continue;
-        if (typeof piece !== "string") {
-          const [earlier, inner, first] = piece;
-          found.push({ position: earlier, name: inner, start: first + from, end: first + to });
-        } else if (found.length === 0) data.push(piece.slice(from, to));
-        else
-          found.push({
-            position: at,
-            name: of,
-            start: offset - piece.length + from,
-            end: offset - piece.length + to,
-          });
-      }
-      // A literal after a reference waits for it, as a stretch of its own that comes here again.
-      stack.push(...found.reverse());
-    }
-    return { type: stored.type, data: concatenated(data) };
+    return { type: stored.type, data: this.#join.join(position, name) };
   }
 
-  #stored(position: number, name: ValueName) {
+  #stored(position: number, name: ValueName): StoredValue {
     const message = this.at(position);
     const stored = message && storedValue(message, name);
     if (!stored) throw missing();
     return stored;
   }
-}
-
-function concatenated(data: readonly (string | Uint8Array)[]): string | Uint8Array {
-  if (data.every((piece) => typeof piece === "string")) return data.join("");
-  if (!data.every((piece) => piece instanceof Uint8Array)) throw missing();
-  const { buffer, byteOffset, length } = Buffer.concat(data);
-  return new Uint8Array(buffer, byteOffset, length);
-}
-
-function missing(): StoreError {
-  return new StoreError("CORRUPT", "getTuple: a value of a checkpoint refers to a message that is missing");
 }
