@@ -50,6 +50,22 @@ test("keeps the newest checkpoints of each namespace as they were; what they do 
   expect(await valuesOf(new ScrollbackSaver({ stores }), configOf())).toEqual({ all: ["new"] });
 });
 
+test("branches that leave an old checkpoint much later share its values again", async () => {
+  const stores = createMemoryStores();
+  const saver = new ScrollbackSaver({ stores });
+  const all = ids(1_000, 1_400);
+  const root = await putValues(saver, configOf(), "1", { all: ["dropped"] });
+  const long = await putValues(saver, root, "2", { all }, { all: 2 });
+  const fork = await putValues(saver, long, "3", { all: [...all, "3"] }, { all: 3 });
+  for (let n = 4; n < 9; n++) await putValues(saver, fork, `${n}`, { all: [...all, `${n}`] }, { all: n });
+  const size = async () => JSON.stringify(await stores.open(LOG).read()).length;
+  const before = await size();
+  const tuples = await listed(saver.list(configOf(), { limit: 7 }));
+  expect(await saver.prune({ threadId: "t", keep: 7 })).toBe(1);
+  expect(await size()).toBeLessThanOrEqual(before);
+  expect(await listed(new ScrollbackSaver({ stores }).list(configOf()))).toEqual(tuples);
+});
+
 test("drops what is older than a time, of all threads, and never the newest checkpoint", async () => {
   const saver = new ScrollbackSaver({ stores: createMemoryStores() });
   vi.useFakeTimers({ toFake: ["Date"] });

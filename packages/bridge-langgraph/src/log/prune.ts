@@ -31,6 +31,11 @@ export function pruned(
   const messages: LogMessage[] = [];
   const written = new Map<string, CheckpointContent>();
   const early = new Map<string, number>();
+  // The values of a checkpoint are in memory until its last child is written.
+  const lastChild = new Map<string, number>();
+  for (const { checkpoint, position } of kept)
+    if (checkpoint.parentId !== undefined)
+      lastChild.set(checkpoint.parentId, Math.max(lastChild.get(checkpoint.parentId) ?? 0, position));
   const add = ({ parts, message }: LogAddition): number => messages.push(...parts, message) - 1;
   let highest: string | undefined;
   let isUnsorted = false;
@@ -64,9 +69,11 @@ export function pruned(
       written.set(id, {
         checkpoint: addition.message,
         position: add(addition),
-        values: addition.values,
+        values: lastChild.has(id) ? addition.values : [],
         writes: [],
       });
+      if (parentId !== undefined && parent && lastChild.get(parentId) === position)
+        written.set(parentId, { ...parent, values: [], writes: [] });
       early.delete(id);
       if (highest === undefined || id > highest) highest = id;
       else isUnsorted = true;

@@ -80,7 +80,8 @@ export class SharedValues {
         from = Math.min(from, source.from);
       } else if (fragment.length <= Math.min(INLINE.literal, this.#room)) {
         this.#room -= fragment.length;
-        if (typeof fragment === "string" && fragments.length > 1) pieces.push(fragment);
+        // A copy: the runtime would keep the whole text in memory as long as a slice of it.
+        if (typeof fragment === "string" && fragments.length > 1) pieces.push(structuredClone(fragment));
         else return { type, data: fragment };
       } else pieces.push(...this.#inParts(fragment));
     }
