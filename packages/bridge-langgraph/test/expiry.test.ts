@@ -3,7 +3,9 @@ import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { configOf, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+
+const LOGS = "langgraph:log:t:";
 
 test("checkpoints expire as a whole, that long after the last write to their namespace", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
@@ -110,3 +112,64 @@ test("a renewal costs four requests, once in half of the time, and none without 
     vi.useRealTimers();
   }
 });
+
+/** The `ttlMs` of services that write to one thread, one after the other, each to its namespace. */
+const services: Readonly<
+  Record<string, readonly (readonly [ttlMs: number | undefined, namespace: string])[]>
+> = {
+  "a time that was raised": [
+    [1_000, ""],
+    [1_000_000, ""],
+  ],
+  "a time that was removed": [
+    [1_000, ""],
+    [undefined, ""],
+  ],
+  "services with different times": [
+    [1_000_000, ""],
+    [1_000, "child"],
+    [1_000, ""],
+    [1_000_000, "child"],
+    [1_000, ""],
+  ],
+  "services with and without a time": [
+    [undefined, ""],
+    [1_000, "child"],
+    [1_000, "other"],
+  ],
+  "the longest time": [
+    [36_500 * 86_400_000, ""],
+    [undefined, "child"],
+    [36_500 * 86_400_000, "other"],
+    [36_500 * 86_400_000, ""],
+  ],
+};
+
+test.each(Object.entries(services))(
+  "with %s, a list, a prune and a deletion find what is stored",
+  async (_, all) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      for (const passed of [100, 900, 5_000, 900_000, 1_900_000, 3_000_000]) {
+        const driver = new MemoryDriver();
+        const connect = (ttlMs?: number) =>
+          new ScrollbackSaver({ stores: createStores(driver, ttlMs === undefined ? {} : { ttlMs }) });
+        for (const [n, [ttlMs, namespace]] of all.entries()) {
+          for (const id of [`1${n}`, `2${n}`])
+            await putValues(connect(ttlMs), configOf("t", undefined, namespace), id, { n });
+          vi.advanceTimersByTime(100);
+        }
+        vi.advanceTimersByTime(passed);
+        const stored = await threadIds(createStores(driver));
+        const logs = stored.filter((id) => id.startsWith(LOGS));
+        const found = await listed(connect().list({}));
+        expect(found.length >= 2 * logs.length).toBe(true);
+        if (logs.length > 0) expect(await connect().prune({ keep: 1 })).toBe(found.length - logs.length);
+        await connect(all.at(-1)?.[0]).deleteThread("t");
+        expect(await threadIds(createStores(driver)), `after ${passed}`).toEqual([]);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);

@@ -22,14 +22,19 @@ const CACHED = 2;
 /** The size of a commit that every backend accepts, in characters or bytes. */
 const COMMIT = 8 * 1_024 ** 2;
 
+/** When a thread expires, in milliseconds since 1970; undefined: never. */
+export type Expiry = number | undefined;
+
 /** Registers a log, so that a deletion finds it. Both methods reject with `CONFLICT` if other writers win too often. */
 export interface LogRegistration {
   /** Called before the log is created. */
   add(): Promise<void>;
-  /** Called between the creation of the log and its first message. Must change the revision of the registration. */
-  confirm(): Promise<void>;
-  /** Called for a log that expires, while half of the time of the last registration or renewal is left. */
-  renew(): Promise<void>;
+  /** Called between the creation of the log and its first message. Must change the revision of the registration. Returns its expiry. */
+  confirm(): Promise<Expiry>;
+  /** Whether a registration with this expiry may end before a log that is written now. */
+  isDue(expiry: Expiry): boolean;
+  /** Called for a due registration, before the write to the log. Returns its expiry. */
+  renew(): Promise<Expiry>;
 }
 
 /**
@@ -40,16 +45,13 @@ export interface LogRegistration {
 export class CheckpointLog {
   readonly #store: MessageStore;
   readonly #registration: LogRegistration;
-  readonly #ttlMs: number | undefined;
   #cached: LogState | undefined;
   /** The writes of this process, one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  /** @param ttlMs after which the log expires unless it is written. */
-  constructor(store: MessageStore, registration: LogRegistration, ttlMs: number | undefined) {
+  constructor(store: MessageStore, registration: LogRegistration) {
     this.#store = store;
     this.#registration = registration;
-    this.#ttlMs = ttlMs;
   }
 
   /** The approximate memory of the cache, in characters. */
@@ -137,10 +139,8 @@ export class CheckpointLog {
         const { messages, ...rest } = pruned(reading.state.window, kept, all);
         // The commit lets the log live longer, so its registration must too.
         const { format, revision } = (await this.#confirmed(reading)).state;
-        const { registeredAt } = format ?? {};
-        const registered = registeredAt === undefined ? {} : { registeredAt };
         await this.#add(messages, 0, revision, {
-          metadata: formatOf({ ...rest, ...registered }),
+          metadata: formatOf({ ...rest, registeredUntil: format?.registeredUntil }),
           drop: "all",
         });
         return all.length - kept.length;
@@ -198,24 +198,17 @@ export class CheckpointLog {
   async #confirmed(reading: LogReading): Promise<LogReading> {
     const { state } = reading;
     const { format: before } = state;
-    const registered = this.#ttlMs === undefined ? {} : { registeredAt: Date.now() };
     if (before && !before.isUnconfirmed) {
-      const { registeredAt = 0 } = before;
-      if (this.#ttlMs === undefined || Date.now() - registeredAt < this.#ttlMs / 2) return reading;
-      await this.#registration.renew();
-      return new LogReading(this.#store, { ...state, format: { ...before, ...registered } });
+      if (!this.#registration.isDue(before.registeredUntil)) return reading;
+      const registeredUntil = await this.#registration.renew();
+      return new LogReading(this.#store, { ...state, format: { ...before, registeredUntil } });
     }
     await this.#registration.add();
-    const format: LogFormat = before ?? {
-      version: 1,
-      epoch: randomUUID(),
-      isUnconfirmed: true,
-      ...registered,
-    };
+    const created: LogFormat = before ?? { version: 1, epoch: randomUUID(), isUnconfirmed: true };
     const revision =
-      state.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
-    await this.#registration.confirm();
-    return new LogReading(this.#store, { ...state, revision, format });
+      state.revision ?? (await this.#store.commit({ metadata: created }, { expectedRevision: null }));
+    const registeredUntil = await this.#registration.confirm();
+    return new LogReading(this.#store, { ...state, revision, format: { ...created, registeredUntil } });
   }
 
   async #commit(

@@ -9,8 +9,8 @@ export interface LogFormat {
   readonly version: 1;
   /** Random; another one after the log was created anew or pruned. Positions are valid within one. */
   readonly epoch: string;
-  /** When the log was registered, or its registration renewed, in milliseconds since 1970. For a log that expires. */
-  readonly registeredAt?: number;
+  /** When the registration of the log expires, in milliseconds since 1970; absent: never. */
+  readonly registeredUntil?: number | undefined;
   /** A checkpoint was written after one with a higher id, so the log is not in the order of the ids. */
   readonly isUnsorted?: boolean;
   /** The log was created, and its registration is not confirmed yet. It has no messages. */
@@ -43,11 +43,11 @@ export function formatAfter(before: LogFormat, added: AddedMessage): LogFormat {
 /** A format without what it needs not say. */
 export function formatOf({
   epoch = randomUUID(),
-  registeredAt,
+  registeredUntil,
   isUnsorted,
   early,
   earlyFrom = Number.POSITIVE_INFINITY,
-}: Partial<Pick<LogFormat, "epoch" | "registeredAt" | "earlyFrom">> & {
+}: Partial<Pick<LogFormat, "epoch" | "registeredUntil" | "earlyFrom">> & {
   readonly isUnsorted: boolean;
   readonly early: ReadonlyMap<string, number>;
 }): LogFormat {
@@ -55,7 +55,7 @@ export function formatOf({
   const from = Math.min(earlyFrom, ...[...early.values()].slice(MOST_EARLY));
   return {
     ...{ version: 1, epoch },
-    ...(registeredAt !== undefined && { registeredAt }),
+    ...(registeredUntil !== undefined && { registeredUntil }),
     ...(isUnsorted && { isUnsorted }),
     ...(named.length > 0 && { early: Object.fromEntries(named) }),
     ...(Number.isFinite(from) && { earlyFrom: from }),

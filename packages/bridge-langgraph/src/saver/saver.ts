@@ -263,11 +263,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const name = this.#names.log(threadId, namespace);
     const log =
       this.#logs.get(name) ??
-      new CheckpointLog(
-        this.#stores.open(name),
-        this.#registry.registration(threadId, namespace),
-        this.#stores.settings.ttlMs,
-      );
+      new CheckpointLog(this.#stores.open(name), this.#registry.registration(threadId, namespace));
     this.#logs.delete(name);
     this.#logs.set(name, log);
     return log;

@@ -11,13 +11,15 @@ import {
   systemListClock,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
-import type { MessageStore, StoreFactory } from "@scrollback/store-core";
-import { isTtl } from "@scrollback/store-core/internal";
+import type { Change, Revision, StoreFactory } from "@scrollback/store-core";
 import { type LogRegistration, RETRIES, retried } from "../log/checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 
 /** All threads have the same order in their list, so it sorts them by id. */
 const ORDER = 0;
+
+/** The longest time to an expiry, 36,500 days in milliseconds. */
+const LONGEST_TTL = 36_500 * 24 * 60 * 60_000;
 
 const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread" };
 
@@ -30,6 +32,8 @@ interface Head {
   readonly writes: number;
   readonly listed: Listed;
 }
+
+function ignored(): void {}
 
 /** A registration at one revision. */
 interface Registered extends Snapshot<true> {
@@ -70,20 +74,27 @@ export class ThreadRegistry {
           added = await this.#add(member, namespace);
         }),
       confirm: () =>
-        this.#exclusively(threadId, async () => {
-          await retried(async () => {
+        this.#exclusively(threadId, () =>
+          retried(async () => {
             const registered = added ?? (await this.#add(member, namespace));
             added = undefined;
-            await member.place(registered, registered.listed);
-          });
-        }),
+            return (await member.place(registered, registered.listed)).expiresAt;
+          }),
+        ),
+      isDue: (expiry) => {
+        const ttlMs = this.#ttlMs;
+        if (expiry === undefined || ttlMs === undefined) return expiry !== ttlMs;
+        return expiry < Date.now() + (ttlMs * 3) / 4;
+      },
       renew: () =>
-        this.#exclusively(threadId, async () => {
-          await retried(async () => {
+        this.#exclusively(threadId, () =>
+          retried(async () => {
             const registered = await this.#add(member, namespace);
-            await this.#lists.tell(member, await member.place(registered, registered.listed));
-          });
-        }),
+            const placed = await member.place(registered, registered.listed);
+            await this.#lists.tell(member, placed);
+            return placed.expiresAt;
+          }),
+        ),
     };
   }
 
@@ -147,6 +158,7 @@ export class ThreadRegistry {
       ...{ incarnation: randomUUID(), version: 0, namespaces: [] },
     };
     const draft = { version: version + 1, order: ORDER, told: true as const };
+    let expiresAt: number | undefined;
     const { listed, revision } = await this.#lists.write(
       member,
       before,
@@ -155,12 +167,13 @@ export class ThreadRegistry {
       async (places) => {
         const metadata: Head = { version: 1, incarnation, writes: draft.version, listed: places };
         const change = { append: [envelope("user", namespace)], metadata };
-        const store = this.#open(member.threadId);
-        return { revision: String(await store.commit(change, { expectedRevision })) };
+        const written = await this.#commit(member.threadId, before, change, expectedRevision);
+        expiresAt = written.expiresAt;
+        return written;
       },
     );
     const written = { ...draft, incarnation, listed, revision, namespaces: [...namespaces, namespace] };
-    return { ...written, expiresAt: this.#expiresAt() };
+    return { ...written, expiresAt };
   }
 
   /** Deletes the logs of a thread whose registration cannot say its namespaces. */
@@ -172,36 +185,46 @@ export class ThreadRegistry {
   }
 
   /** Runs the registrations of one thread one after the other, so that those of one process do not conflict. */
-  async #exclusively(threadId: string, register: () => Promise<void>): Promise<void> {
+  async #exclusively<T>(threadId: string, register: () => Promise<T>): Promise<T> {
     const before = this.#registering.get(threadId) ?? Promise.resolve();
     const done = before.then(register);
-    const settled = done.catch(() => undefined);
+    const settled = done.then(ignored, ignored);
     this.#registering.set(threadId, settled);
     try {
-      await done;
+      return await done;
     } finally {
       if (this.#registering.get(threadId) === settled) this.#registering.delete(threadId);
     }
   }
 
-  /** A registration lives longer than a log that was written before it was to be renewed. */
+  /** The time of a registration that this process writes: longer than that of a log that was written before it was to be renewed. */
   get #ttlMs(): number | undefined {
     const { ttlMs } = this.#stores.settings;
-    // Twice the longest time is more than a store takes.
-    return ttlMs === undefined || isTtl(2 * ttlMs) ? ttlMs : 2 * ttlMs;
+    return ttlMs === undefined ? undefined : Math.min(2 * ttlMs, LONGEST_TTL);
   }
 
-  #expiresAt(): number | undefined {
-    return this.#ttlMs === undefined ? undefined : Date.now() + this.#ttlMs;
-  }
-
-  #open(name: string): MessageStore {
-    const ttlMs = this.#ttlMs;
-    return this.#stores.open(name, ttlMs === undefined ? {} : { ttlMs });
+  /**
+   * Commits a registration. Never brings its expiry forward: its other logs may have been written by services with a longer `ttlMs`,
+   * or with none.
+   */
+  async #commit(
+    name: string,
+    before: Pick<Registered, "expiresAt"> | undefined,
+    change: Change,
+    expectedRevision: Revision | null,
+  ): Promise<Pick<Registered, "revision" | "expiresAt">> {
+    const own = this.#ttlMs;
+    const now = Date.now();
+    // A store with a time cannot commit without one.
+    const earlier = before ? (before.expiresAt ?? now + LONGEST_TTL) - now : 0;
+    const ttlMs = own === undefined ? undefined : Math.min(Math.max(own, Math.ceil(earlier)), LONGEST_TTL);
+    const store = this.#stores.open(name, ttlMs === undefined ? {} : { ttlMs });
+    const revision = String(await store.commit(change, { expectedRevision }));
+    return { revision, expiresAt: ttlMs === undefined ? undefined : now + ttlMs };
   }
 
   #member(threadId: string): Member<true, Registered> {
-    const store = this.#open(this.#names.thread(threadId));
+    const store = this.#stores.open(this.#names.thread(threadId));
     return {
       ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
       async read(signal): Promise<Registered | Missing> {
@@ -213,11 +236,11 @@ export class ThreadRegistry {
         return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces, expiresAt };
       },
       place: async (registered, listed) => {
-        const { incarnation, version: before, revision: expectedRevision } = registered;
-        const version = before + 1;
+        const { incarnation, revision: before } = registered;
+        const version = registered.version + 1;
         const metadata: Head = { version: 1, incarnation, writes: version, listed };
-        const revision = String(await store.commit({ metadata }, { expectedRevision }));
-        return { ...registered, version, listed, revision, expiresAt: this.#expiresAt() };
+        const written = await this.#commit(store.threadId, registered, { metadata }, before);
+        return { ...registered, ...written, version, listed };
       },
     };
   }
