@@ -10,12 +10,18 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
+import {
+  type BaseCheckpointSaver,
+  type CheckpointMetadata,
+  emptyCheckpoint,
+  MemorySaver,
+} from "@langchain/langgraph-checkpoint";
 import { createMemoryStores } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listedIds } from "./checkpoints.ts";
 import { collect, withNamedIds } from "./story.ts";
 
 const config = { configurable: { thread_id: "t" } };
@@ -128,3 +134,69 @@ test(
   },
   rounds(60_000, 600_000),
 );
+
+const drops: Readonly<Record<string, (saver: ScrollbackSaver) => Promise<unknown>>> = {
+  "a prune after another turn": async (saver) => {
+    for (const word of ["fast", "faster"]) await listGraph(saver).invoke({ words: [word] }, config);
+    await saver.prune({ threadId: "t", keep: 1 });
+  },
+  "a deletion of the thread": (saver) => saver.deleteThread("t"),
+};
+
+/** A graph with a node that adds a word, after `ready`. */
+function listGraph(checkpointer: BaseCheckpointSaver, ready: () => Promise<unknown> = async () => {}) {
+  const list = new DeltaChannel<string[], string[]>((all, more) => all.concat(...more), {
+    // The two quick turns make a snapshot, the slow one does not.
+    snapshotFrequency: 5,
+  });
+  return new StateGraph(Annotation.Root({ words: () => list, never: () => list }))
+    .addNode("add", async () => {
+      await ready();
+      return { words: ["added"] };
+    })
+    .addNode("more", () => ({ words: ["more"] }))
+    .addEdge(START, "add")
+    .addEdge("add", "more")
+    .compile({ checkpointer });
+}
+
+test.each(Object.entries(drops))(
+  "a run fails if %s drops what its channel of deltas is made of, and can be repeated",
+  async (_, drop) => {
+    for (const durability of ["sync", "async", "exit"] as const) {
+      const saver = new ScrollbackSaver({ stores: createMemoryStores() });
+      for (const word of ["1", "2"]) await listGraph(saver).invoke({ words: [word] }, config);
+      const [inNode, dropped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const run = listGraph(saver, async () => {
+        inNode.resolve();
+        await dropped.promise;
+      }).invoke({ words: ["slow"] }, { ...config, durability });
+      const slow = run.catch((error: unknown) => error);
+      await inNode.promise;
+      await drop(saver);
+      dropped.resolve();
+      expect(await slow).toMatchObject({ code: "CONFLICT" });
+      const before = ((await listGraph(saver).getState(config)).values.words ?? []) as string[];
+      if (drop === drops["a prune after another turn"])
+        expect(before.filter((word) => word === "added")).toHaveLength(4);
+      const { words } = await listGraph(saver).invoke({ words: ["slow"] }, config);
+      expect(words).toEqual([...before, "slow", "added", "more"]);
+    }
+  },
+);
+
+test("only a checkpoint with a channel of deltas that was written needs its parent", async () => {
+  const counted = (channels: readonly string[], rest = {}) =>
+    ({
+      ...{ source: "loop", step: 1, parents: {}, ...rest },
+      counters_since_delta_snapshot: Object.fromEntries(channels.map((channel) => [channel, [1, 1]])),
+    }) as CheckpointMetadata;
+  const saver = new ScrollbackSaver({ stores: createMemoryStores() });
+  const put = (id: string, parent: string | undefined, metadata: CheckpointMetadata, versions = {}) =>
+    saver.put(configOf("t", parent), { ...emptyCheckpoint(), id, channel_versions: versions }, metadata, {});
+  await put("1", undefined, counted(["a"]));
+  await expect(put("3", "2", counted(["a"]))).rejects.toMatchObject({ code: "CONFLICT" });
+  await put("3", "2", counted([]));
+  await put("4", "2", counted(["a"], { delta_writes_versioned: true }));
+  expect(await listedIds(saver.list(configOf()))).toEqual(["4", "3", "1"]);
+});

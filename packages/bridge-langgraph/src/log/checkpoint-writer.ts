@@ -5,6 +5,7 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { Source } from "./delta.ts";
+import { channelsOfAncestors } from "./delta-channels.ts";
 import {
   type ChannelVersion,
   type CheckpointMessage,
@@ -50,18 +51,22 @@ export class CheckpointWriter {
     return { header: storedHeader, metadata: storedMetadata };
   }
 
-  /** Whether the last call of `addition` has found that the checkpoint is stale. */
-  isStale = false;
+  /** Why the last call of `addition` has refused the checkpoint; undefined if it has not. */
+  refusal: string | undefined;
 
-  /** Returns what to add to the current log, or undefined for a stale checkpoint. */
+  /** Returns what to add to the current log, or undefined for a checkpoint that is refused. */
   async addition(
     log: LogReading,
     prepared: { readonly header: TypedValue; readonly metadata: TypedValue },
   ): Promise<LogAddition | undefined> {
     const { checkpoint, parentId, rejectsStale } = this.#new;
-    this.isStale = rejectsStale && (await this.#isBehind(log));
-    if (this.isStale) return undefined;
     const found = parentId === undefined ? undefined : await log.find(parentId);
+    if (rejectsStale && (await this.#isBehind(log)))
+      this.refusal = "another turn has written a checkpoint since this one began";
+    else if (parentId !== undefined && !found && this.#needsParent())
+      this.refusal = "its parent, of which a DeltaChannel needs the writes, was dropped or has expired";
+    else this.refusal = undefined;
+    if (this.refusal !== undefined) return undefined;
     const parent = found && (await log.content(found));
     const before = new Map(parent?.values);
     const values: ChannelValue[] = [];
@@ -81,6 +86,12 @@ export class CheckpointWriter {
     // The same checkpoint may be put again. Its writes stay.
     const same = newest && id <= newest.checkpoint.id ? await log.find(id) : undefined;
     return same ? (same.checkpoint.early ?? same.position) : log.earlyOf(id);
+  }
+
+  #needsParent(): boolean {
+    const { checkpoint, metadata } = this.#new;
+    const has = (channel: string) => Object.hasOwn(checkpoint.channel_values, channel);
+    return channelsOfAncestors(metadata, checkpoint, has).length > 0;
   }
 
   /** Whether another checkpoint was written after the parent. False for an empty log: its thread was deleted. */

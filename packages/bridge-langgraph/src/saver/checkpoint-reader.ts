@@ -9,6 +9,7 @@ import {
   TASKS,
 } from "@langchain/langgraph-checkpoint";
 import type { CheckpointLog } from "../log/checkpoint-log.ts";
+import { channelsOfAncestors } from "../log/delta-channels.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
 import type { CheckpointContent, FoundCheckpoint } from "../log/log-reading.ts";
 import { effectiveWrites } from "../log/pending-writes.ts";
@@ -49,9 +50,8 @@ export class CheckpointReader {
     const byId = new Map(all.map((one) => [one.checkpoint.id, one]));
     const needed = new Set(kept);
     for (const { checkpoint } of kept) {
-      const { counters_since_delta_snapshot: counters = {} } = await this.metadata(checkpoint);
       const { v } = await this.#decode<Pick<Checkpoint, "v">>(checkpoint.header);
-      const missing = new Set(Object.keys(counters));
+      const missing = new Set(await this.#channelsOfAncestors(checkpoint));
       let isNext = v < VERSION_WITH_TASKS;
       for (let one: CheckpointMessage | undefined = checkpoint; one; ) {
         for (const [channel] of one.values) missing.delete(channel);
@@ -110,6 +110,13 @@ export class CheckpointReader {
       if (remaining.size === 0) break;
     }
     return Object.fromEntries(found);
+  }
+
+  async #channelsOfAncestors(checkpoint: CheckpointMessage): Promise<string[]> {
+    const header = await this.#decode<Pick<Checkpoint, "channel_versions">>(checkpoint.header);
+    return channelsOfAncestors(await this.metadata(checkpoint), header, (channel) =>
+      checkpoint.values.some(([name]) => name === channel),
+    );
   }
 
   async #writes(

@@ -131,7 +131,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
    * Stores a checkpoint with the values of the channels in `newVersions`. The other values come from its parent, the checkpoint
    * of the config. Readers see the checkpoint either completely or not at all.
    *
-   * @throws StoreError `CONFLICT` with `staleWriter: "reject"`, see there.
+   * @throws StoreError `CONFLICT` with `staleWriter: "reject"`, see there; and if a `DeltaChannel` needs the writes of a parent that was
+   *   deleted or pruned since, or has expired.
    */
   override async put(
     config: RunnableConfig,
@@ -152,7 +153,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const prepared = await writer.prepare();
     await this.#log(namespace).append((log) => writer.addition(log, prepared));
     this.#trimCache();
-    if (writer.isStale) throw staleError(namespace.threadId);
+    if (writer.refusal !== undefined) throw refused(namespace.threadId, writer.refusal);
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
@@ -281,9 +282,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 }
 
-function staleError(threadId: string): StoreError {
+function refused(threadId: string, reason: string): StoreError {
   return new StoreError(
     "CONFLICT",
-    `put: another turn of thread "${threadId}" has written a checkpoint since this one began; run the turn again`,
+    `put: the checkpoint of thread "${threadId}" is refused: ${reason}; run the turn again`,
   );
 }
