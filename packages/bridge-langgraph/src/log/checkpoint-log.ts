@@ -136,11 +136,11 @@ export class CheckpointLog {
         const all = await reading.all();
         const kept = await select(all);
         if (kept.length === all.length) return 0;
-        const { messages, ...rest } = pruned(reading.state.window, kept, all);
+        const { messages, early } = pruned(reading.state.window, kept, all);
         // The commit lets the log live longer, so its registration must too.
         const { format, revision } = (await this.#confirmed(reading)).state;
         await this.#add(messages, 0, revision, {
-          metadata: formatOf({ ...rest, registeredUntil: format?.registeredUntil }),
+          metadata: formatOf({ early, registeredUntil: format?.registeredUntil }),
           drop: "all",
         });
         return all.length - kept.length;
@@ -217,12 +217,8 @@ export class CheckpointLog {
     stored: LogFormat | undefined,
   ): Promise<void> {
     const { state } = reading;
-    const before = state.format ?? formatOf({ isUnsorted: false, early: new Map() });
-    const newest = message.kind === "checkpoint" && !before.isUnsorted ? await reading.newest() : undefined;
-    const format = formatAfter(before, {
-      ...{ message, position: reading.end + parts.length, isEarly },
-      isLower: newest !== undefined && "id" in message && message.id < newest.checkpoint.id,
-    });
+    const before = state.format ?? formatOf({ early: new Map() });
+    const format = formatAfter(before, { message, position: reading.end + parts.length, isEarly });
     const isSame = isDeepStrictEqual(format, stored);
     let { revision } = state;
     let start = state.window.high;

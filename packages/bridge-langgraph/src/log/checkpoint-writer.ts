@@ -9,6 +9,7 @@ import { channelsOfAncestors } from "./delta-channels.ts";
 import {
   type ChannelVersion,
   type CheckpointMessage,
+  type CheckpointPlace,
   channelOf,
   type LogAddition,
   type NamedValue,
@@ -75,16 +76,17 @@ export class CheckpointWriter {
       const carried = parent && this.#isCarried(channel, parent.checkpoint) ? before.get(channel) : undefined;
       values.push({ channel, value: carried ?? (await this.#encode(channel)), version });
     }
-    const early = await this.#early(log);
-    return checkpointAddition(log.end, { id: checkpoint.id, parentId, ...prepared, early }, values, parent);
+    const newest = await log.highest();
+    const stored = { id: checkpoint.id, parentId, ...prepared, early: await this.#early(log, newest) };
+    const highest = newest && newest[0] > checkpoint.id ? { highest: newest } : {};
+    return checkpointAddition(log.end, { ...stored, ...highest }, values, parent);
   }
 
   /** The position of its first pending write, if it may have any that precede it. */
-  async #early(log: LogReading): Promise<number | undefined> {
+  async #early(log: LogReading, highest: CheckpointPlace | undefined): Promise<number | undefined> {
     const { id } = this.#new.checkpoint;
-    const newest = await log.newest();
     // The same checkpoint may be put again. Its writes stay.
-    const same = newest && id <= newest.checkpoint.id ? await log.find(id) : undefined;
+    const same = highest && id <= highest[0] ? await log.find(id) : undefined;
     return same ? (same.checkpoint.early ?? same.position) : log.earlyOf(id);
   }
 
@@ -97,7 +99,7 @@ export class CheckpointWriter {
   /** Whether another checkpoint was written after the parent. False for an empty log: its thread was deleted. */
   async #isBehind(log: LogReading): Promise<boolean> {
     const { checkpoint, parentId } = this.#new;
-    const newest = (await log.newest())?.checkpoint.id;
+    const newest = (await log.highest())?.[0];
     // The newest checkpoint itself may be put again.
     return newest !== undefined && newest !== parentId && newest !== checkpoint.id;
   }
@@ -180,7 +182,7 @@ export function checkpointAddition(
 }
 
 /** What a message says of a checkpoint apart from its values. */
-type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata"> & {
+type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata" | "highest"> & {
   readonly parentId: string | undefined;
   readonly early: number | undefined;
 };

@@ -11,8 +11,6 @@ export interface LogFormat {
   readonly epoch: string;
   /** When the registration of the log expires, in milliseconds since 1970; absent: never. */
   readonly registeredUntil?: number | undefined;
-  /** A checkpoint was written after one with a higher id, so the log is not in the order of the ids. */
-  readonly isUnsorted?: boolean;
   /** The log was created, and its registration is not confirmed yet. It has no messages. */
   readonly isUnconfirmed?: true;
   /** The checkpoints that are not in the log yet and have pending writes, with the position of the first ones. Not all of very many. */
@@ -25,30 +23,26 @@ export interface LogFormat {
 export interface AddedMessage {
   readonly message: CheckpointMessage | WritesMessage;
   readonly position: number;
-  /** Whether it is a checkpoint, and the log has one with a higher id. */
-  readonly isLower: boolean;
   /** Whether these are writes of a checkpoint that is not in the log. */
   readonly isEarly: boolean;
 }
 
 /** The format of a log after a message was added. */
 export function formatAfter(before: LogFormat, added: AddedMessage): LogFormat {
-  const { message, position, isLower, isEarly } = added;
+  const { message, position, isEarly } = added;
   const early = new Map(Object.entries(before.early ?? {}));
   if (message.kind === "checkpoint") early.delete(message.id);
   else if (isEarly && !early.has(message.checkpointId)) early.set(message.checkpointId, position);
-  return formatOf({ ...before, early, isUnsorted: before.isUnsorted === true || isLower });
+  return formatOf({ ...before, early });
 }
 
 /** A format without what it needs not say. */
 export function formatOf({
   epoch = randomUUID(),
   registeredUntil,
-  isUnsorted,
   early,
   earlyFrom = Number.POSITIVE_INFINITY,
 }: Partial<Pick<LogFormat, "epoch" | "registeredUntil" | "earlyFrom">> & {
-  readonly isUnsorted: boolean;
   readonly early: ReadonlyMap<string, number>;
 }): LogFormat {
   const named = [...early].slice(0, MOST_EARLY);
@@ -56,7 +50,6 @@ export function formatOf({
   return {
     ...{ version: 1, epoch },
     ...(registeredUntil !== undefined && { registeredUntil }),
-    ...(isUnsorted && { isUnsorted }),
     ...(named.length > 0 && { early: Object.fromEntries(named) }),
     ...(Number.isFinite(from) && { earlyFrom: from }),
   };

@@ -31,7 +31,12 @@ export interface CheckpointMessage {
   readonly values: readonly (readonly [channel: string, value: StoredValue, version?: ChannelVersion])[];
   /** The position from which on it has pending writes; absent if all of them follow it. */
   readonly early?: number;
+  /** The checkpoint before it with the highest id, if that is higher than its own: a clock was behind. */
+  readonly highest?: CheckpointPlace;
 }
+
+/** The id of a checkpoint and its position. */
+export type CheckpointPlace = readonly [id: string, position: number];
 
 /** Pending writes: those of one task, from one call. */
 export interface WritesMessage {

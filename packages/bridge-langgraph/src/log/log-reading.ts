@@ -4,6 +4,7 @@ import { isObject } from "@scrollback/store-core/driver";
 import type { LogFormat } from "./log-format.ts";
 import type {
   CheckpointMessage,
+  CheckpointPlace,
   LogMessage,
   NamedValue,
   PlacedMessage,
@@ -88,7 +89,18 @@ export class LogReading {
 
   /** The checkpoint with the highest id. */
   async newest(): Promise<FoundCheckpoint | undefined> {
-    for await (const found of this.checkpoints()) return found;
+    const highest = await this.highest();
+    if (!highest) return undefined;
+    const [, position] = highest;
+    await this.#reach(position);
+    const checkpoint = this.#state.window.at(position);
+    if (checkpoint?.kind !== "checkpoint") throw missing(this.#store.threadId);
+    return { checkpoint, position };
+  }
+
+  /** The id and the position of that checkpoint. */
+  async highest(): Promise<CheckpointPlace | undefined> {
+    for await (const found of this.#written()) return highestUntil(found);
     return undefined;
   }
 
@@ -103,31 +115,42 @@ export class LogReading {
   /** Yields the checkpoints, highest id first. Of several with one id, yields the one that was written last. */
   async *checkpoints(): AsyncGenerator<FoundCheckpoint> {
     let last: string | undefined;
-    if (this.#state.format?.isUnsorted) {
-      await this.#reach(0);
-      // The sort is stable: of two with one id, the one that was written last comes first.
-      const sorted = checkpointsOf(this.#state.window).sort(byId);
-      for (const found of sorted) {
-        if (found.checkpoint.id !== last) yield found;
-        last = found.checkpoint.id;
+    // Those that may come after one that is not read yet, highest id first.
+    let waiting: FoundCheckpoint[] = [];
+    for await (const found of this.#written()) {
+      const [highest] = highestUntil(found);
+      const isNext = waiting.findIndex(({ checkpoint }) => checkpoint.id <= highest);
+      const next = isNext === -1 ? waiting : waiting.slice(0, isNext);
+      waiting = isNext === -1 ? [] : waiting.slice(isNext);
+      for (const one of next) {
+        if (one.checkpoint.id !== last) yield one;
+        last = one.checkpoint.id;
       }
-      return;
+      const place = waiting.findIndex(({ checkpoint }) => checkpoint.id < found.checkpoint.id);
+      waiting.splice(place === -1 ? waiting.length : place, 0, found);
     }
-    for (let position = this.#state.window.high - 1; position >= 0; position--) {
-      if (position < this.#state.window.low) await this.#readOlder();
-      const checkpoint = this.#state.window.at(position);
-      if (checkpoint?.kind !== "checkpoint" || checkpoint.id === last) continue;
-      yield { checkpoint, position };
-      last = checkpoint.id;
+    for (const one of waiting) {
+      if (one.checkpoint.id !== last) yield one;
+      last = one.checkpoint.id;
     }
   }
 
   async find(id: string): Promise<FoundCheckpoint | undefined> {
-    for await (const found of this.checkpoints()) {
+    for await (const found of this.#written()) {
       if (found.checkpoint.id === id) return found;
-      if (found.checkpoint.id < id) return undefined;
+      const [highest] = highestUntil(found);
+      if (highest < id) return undefined;
     }
     return undefined;
+  }
+
+  /** Yields the checkpoints in the order in which they were written, last one first. */
+  async *#written(): AsyncGenerator<FoundCheckpoint> {
+    for (let position = this.#state.window.high - 1; position >= 0; position--) {
+      if (position < this.#state.window.low) await this.#readOlder();
+      const checkpoint = this.#state.window.at(position);
+      if (checkpoint?.kind === "checkpoint") yield { checkpoint, position };
+    }
   }
 
   /** The values of a checkpoint, or those of some channels, and its pending writes. Reads what they refer to in one request. */
@@ -197,7 +220,7 @@ async function readPage(
   const low = messages[0]?.at ?? count;
   const isFirst = older === undefined && entries.length > 0;
   if (messages.some(({ at }, index) => at !== low + index) || (isFirst && low !== 0))
-    throw new StoreError("CORRUPT", "a message of a checkpoint log is missing", { threadId: store.threadId });
+    throw missing(store.threadId);
   return {
     revision,
     format: parseMetadata<LogFormat>(store.threadId, metadata, owner),
@@ -217,8 +240,13 @@ export function checkpointsOf(window: LogWindow): FoundCheckpoint[] {
   return found;
 }
 
-function byId(a: FoundCheckpoint, b: FoundCheckpoint): number {
-  return a.checkpoint.id < b.checkpoint.id ? 1 : a.checkpoint.id > b.checkpoint.id ? -1 : 0;
+/** The highest id of a checkpoint and of those before it, and its position. */
+function highestUntil({ checkpoint, position }: FoundCheckpoint): CheckpointPlace {
+  return checkpoint.highest ?? [checkpoint.id, position];
+}
+
+function missing(threadId: string): StoreError {
+  return new StoreError("CORRUPT", "a message of a checkpoint log is missing", { threadId });
 }
 
 function replaced(threadId: string): StoreError {

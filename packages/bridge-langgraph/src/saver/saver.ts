@@ -183,8 +183,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
    */
   async prune(options: PruneOptions): Promise<number> {
     checkPrune(options);
-    const { threadId: only, keep = 1, olderThanMs = 0 } = options;
-    const before = Date.now() - olderThanMs;
+    const { threadId: only, keep = 1, olderThanMs } = options;
+    // Without an age, those that were created in this millisecond, or by a clock that is ahead, are dropped too.
+    const before = olderThanMs === undefined ? Number.POSITIVE_INFINITY : Date.now() - olderThanMs;
     let dropped = 0;
     for await (const threadId of only === undefined ? this.#registry.threads() : [only]) {
       for (const namespace of await this.#registry.namespaces(threadId, { isListed: only === undefined }))
