@@ -1,8 +1,9 @@
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
+import { configOf, listed, metadata, putValues, threadIds } from "./checkpoints.ts";
 import { GatedDriver } from "./gated-driver.ts";
 
 const long = "x".repeat(40_000);
@@ -34,6 +35,30 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "writes of a checkpoint": { before: put("1"), during: putWrites("1") },
   "writes before their checkpoint": { before: put("1"), during: putWrites("2") },
   "writes before anything else": { before: async () => {}, during: putWrites("1") },
+};
+
+/** A call of a subgraph for a checkpoint of the thread that a prune drops. */
+const callOf =
+  (id: string, parent?: string, namespace = "child:1") =>
+  (saver: ScrollbackSaver) =>
+    saver.put(
+      configOf("t", parent, namespace),
+      { ...emptyCheckpoint(), id, channel_values: { long }, channel_versions: { long: 1 } },
+      { ...metadata, parents: { "": "1" } },
+      { long: 1 },
+    );
+
+const beforePrune = async (saver: ScrollbackSaver) => {
+  await put("1")(saver);
+  await callOf("1.1")(saver);
+  await callOf("1.1", undefined, "child:2")(saver);
+  for (const id of ["2", "3"]) await put(id)(saver);
+};
+
+const pruned: Readonly<Record<string, Scenario>> = {
+  "a put to a call of a subgraph": { before: beforePrune, during: callOf("1.2", "1.1") },
+  "the first put of a call of a subgraph": { before: beforePrune, during: callOf("1.2", undefined, "child") },
+  "a put of the thread": { before: beforePrune, during: put("4", "3") },
 };
 
 /** Stops one call at one of its requests, and resumes it later. */
@@ -71,7 +96,7 @@ async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
   expect(await listed(reader.list(configOf())), where).toHaveLength(
     found.filter(({ config }) => config.configurable?.checkpoint_ns === "").length,
   );
-  for (const namespace of ["", "child"]) {
+  for (const namespace of ["", "child", "child:1", "child:2"]) {
     const latest = await reader.getTuple(configOf("t", undefined, namespace));
     const isListed = found.some(({ config }) => config.configurable?.checkpoint_ns === namespace);
     expect(latest !== undefined, where).toBe(isListed);
@@ -87,14 +112,20 @@ async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
  * The first call stops at one of its requests, the second call runs up to one of its own requests, the first one completes,
  * then the second one completes. So each sequence of requests of one call runs between any two requests of the other.
  */
-async function interleave(scenario: Scenario, isWriterFirst: boolean, first: number, second: number) {
+async function interleave(
+  scenario: Scenario,
+  remove: (saver: ScrollbackSaver) => Promise<unknown>,
+  isWriterFirst: boolean,
+  first: number,
+  second: number,
+) {
   const driver = new MemoryDriver();
   const writer = gated(driver);
   await scenario.before(writer.saver);
   const deleter = gated(driver);
   const calls = [
     { ...writer, call: () => scenario.during(writer.saver) },
-    { ...deleter, call: () => deleter.saver.deleteThread("t") },
+    { ...deleter, call: () => remove(deleter.saver) },
   ] as const;
   const [a, b] = isWriterFirst ? calls : ([calls[1], calls[0]] as const);
   a.stop.at = a.gate.requests + first;
@@ -111,14 +142,21 @@ async function interleave(scenario: Scenario, isWriterFirst: boolean, first: num
   return { driver, isStoppedA, isStoppedB };
 }
 
-for (const [title, scenario] of Object.entries(scenarios)) {
+const deletion = (saver: ScrollbackSaver) => saver.deleteThread("t");
+const prune = (saver: ScrollbackSaver) => saver.prune({ threadId: "t", keep: 1 });
+const pairsOfCalls = [
+  ...Object.entries(scenarios).map((entry) => [...entry, "a deletion", deletion] as const),
+  ...Object.entries(pruned).map((entry) => [...entry, "a prune", prune] as const),
+];
+
+for (const [title, scenario, what, remove] of pairsOfCalls) {
   for (const isWriterFirst of [true, false]) {
     const order = isWriterFirst ? "inside it" : "around it";
-    test(`${title} and a deletion ${order}, paused at any two requests: the thread can be deleted, or nothing of it is stored`, async () => {
+    test(`${title} and ${what} ${order}, paused at any two requests: the thread can be deleted, or nothing of it is stored`, async () => {
       let pairs = 0;
       for (let first = 0, isStoppedA = true; isStoppedA; first++) {
         for (let second = first % STEP, isStoppedB = true; isStoppedB; second += STEP) {
-          const raced = await interleave(scenario, isWriterFirst, first, second);
+          const raced = await interleave(scenario, remove, isWriterFirst, first, second);
           ({ isStoppedA, isStoppedB } = raced);
           await expectNoOrphans(raced.driver, `stopped at ${first} and ${second}`);
           pairs += 1;

@@ -1,4 +1,4 @@
-import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, Command, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
@@ -167,4 +167,85 @@ test("checks its options before any request", async () => {
     { keep: 1, all: true },
   ])
     await expect(saver.prune(options as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("drops the calls of subgraphs with the checkpoints that they belong to, not those that may go on", async () => {
+  const State = Annotation.Root({
+    steps: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
+  });
+  const inner = new StateGraph(State).addNode("x", () => ({ steps: ["x"] })).addEdge(START, "x");
+  const middle = new StateGraph(State)
+    .addNode("inner", inner.compile())
+    .addNode("ask", ({ steps }) => ({ steps: steps.includes("ask") ? [String(interrupt("?"))] : [] }))
+    .addEdge(START, "inner")
+    .addEdge("inner", "ask");
+  const stateful = new StateGraph(State).addNode("y", () => ({ steps: ["y"] })).addEdge(START, "y");
+  const stores = createMemoryStores();
+  const saver = new ScrollbackSaver({ stores });
+  const graph = new StateGraph(State)
+    .addNode("middle", middle.compile())
+    .addNode("stateful", stateful.compile({ checkpointer: true }))
+    .addEdge(START, "middle")
+    .addEdge("middle", "stateful")
+    .compile({ checkpointer: saver });
+  const config = { configurable: { thread_id: "t" } };
+  const logs = async () => (await threadIds(stores)).filter((id) => id.startsWith(LOG)).length;
+  const registered = async () => (await stores.open("langgraph:thread:t").read({ limit: 0 })).count;
+  for (let turn = 1; turn <= 5; turn++) await graph.invoke({ steps: [`${turn}`] }, config);
+  // The thread, the stateful subgraph, and for each turn the calls of the others.
+  expect([await logs(), await registered()]).toEqual([12, 12]);
+  const before = await graph.getState(config, { subgraphs: true });
+  await saver.prune({ threadId: "t", keep: 1 });
+  expect([await logs(), await registered()]).toEqual([2, 2]);
+  expect(await graph.getState(config, { subgraphs: true })).toEqual(before);
+  // The interrupted call of the newest checkpoint stays. The call that this one has ended does not.
+  for (const step of ["6", "ask"]) await graph.invoke({ steps: [step] }, config);
+  const asked = await graph.getState(config, { subgraphs: true });
+  expect(await new ScrollbackSaver({ stores }).prune({ threadId: "t", keep: 1 })).toBeGreaterThan(3);
+  expect(await graph.getState(config, { subgraphs: true })).toEqual(asked);
+  expect([await logs(), await registered()]).toEqual([3, 3]);
+  const { steps } = await graph.invoke(new Command({ resume: "yes" }), config);
+  expect(steps.slice(-2)).toEqual(["yes", "y"]);
+  await saver.prune({ keep: 1 });
+  expect([await logs(), await registered()]).toEqual([2, 2]);
+  expect(await saver.prune({ keep: 1 })).toBe(0);
+  await saver.deleteThread("t");
+  expect(await threadIds(stores)).toEqual([]);
+});
+
+test("drops calls of subgraphs while the thread runs, without loss", async () => {
+  const State = Annotation.Root({
+    steps: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
+  });
+  const stores = createMemoryStores();
+  const connect = () => new ScrollbackSaver({ stores });
+  const pruner = connect();
+  const child = new StateGraph(State)
+    .addNode("x", async () => {
+      await pruner.prune({ threadId: "t", keep: 1 });
+      return { steps: ["x"] };
+    })
+    .addNode("ask", () => ({ steps: [String(interrupt("?"))] }))
+    .addEdge(START, "x")
+    .addEdge("x", "ask");
+  const graph = (saver: ScrollbackSaver) =>
+    new StateGraph(State)
+      .addNode("child", child.compile())
+      .addNode("last", async () => {
+        await pruner.prune({ threadId: "t", keep: 1 });
+        return { steps: ["last"] };
+      })
+      .addEdge(START, "child")
+      .addEdge("child", "last")
+      .compile({ checkpointer: saver });
+  const config = { configurable: { thread_id: "t" } };
+  const saver = connect();
+  for (let turn = 1; turn <= 5; turn++) {
+    await graph(turn % 2 ? saver : connect()).invoke({ steps: [`${turn}`] }, config);
+    await pruner.prune({ threadId: "t", keep: 1 });
+    const resumed = await graph(connect()).invoke(new Command({ resume: "yes" }), config);
+    expect(resumed.steps.slice(-3)).toEqual(["x", "yes", "last"]);
+  }
+  await connect().deleteThread("t");
+  expect(await threadIds(stores)).toEqual([]);
 });

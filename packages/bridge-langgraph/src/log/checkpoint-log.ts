@@ -123,11 +123,13 @@ export class CheckpointLog {
    * Drops checkpoints, their pending writes and all that nothing refers to any more, in one commit: a reader sees the log before or
    * after.
    *
-   * @param select returns the checkpoints to keep, of all, highest id first. At least one.
+   * @param select returns the checkpoints to keep, of all, highest id first.
+   * @param remove deletes the log at this revision. Called if no checkpoint is kept.
    * @returns the number of dropped checkpoints.
    */
   async prune(
     select: (all: readonly FoundCheckpoint[]) => Promise<readonly FoundCheckpoint[]>,
+    remove: (expectedRevision: Revision | null) => Promise<void>,
   ): Promise<number> {
     return await this.#exclusively(() =>
       retried(async () => {
@@ -136,6 +138,10 @@ export class CheckpointLog {
         const all = await reading.all();
         const kept = await select(all);
         if (kept.length === all.length) return 0;
+        if (kept.length === 0) {
+          await remove(reading.state.revision);
+          return all.length;
+        }
         const { messages, early } = pruned(reading.state.window, kept, all);
         // The commit lets the log live longer, so its registration must too.
         const { format, revision } = (await this.#confirmed(reading)).state;

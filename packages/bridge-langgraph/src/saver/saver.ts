@@ -16,7 +16,6 @@ import { isStoreFactory } from "@scrollback/store-core/internal";
 import { CheckpointLog, retried } from "../log/checkpoint-log.ts";
 import { CheckpointWriter } from "../log/checkpoint-writer.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
-import type { FoundCheckpoint } from "../log/log-reading.ts";
 import { encodeWrites, writesAddition } from "../log/pending-writes.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import {
@@ -40,6 +39,7 @@ import {
   checkPutWrites,
 } from "./saver-arguments.ts";
 import type { PruneOptions, ScrollbackSaverOptions } from "./saver-options.ts";
+import { type PrunedThread, pruneThread } from "./thread-pruning.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
 /** The logs whose end is cached, so that a write needs no read: their number, and the size of their values in characters. */
@@ -177,7 +177,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
 
   /**
    * Drops old checkpoints with their pending writes, of one thread or of all, in each namespace. Keeps the newest ones, and what those
-   * need: the ancestors whose writes make up the value of a `DeltaChannel`. Each namespace is one commit, at most 64 MiB are kept in it.
+   * need: the ancestors whose writes make up the value of a `DeltaChannel`. Deletes the namespaces of calls of subgraphs that belong to
+   * dropped checkpoints. Each namespace is one commit, at most 64 MiB are kept in it.
    *
    * @returns the number of dropped checkpoints.
    */
@@ -188,13 +189,16 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const before = olderThanMs === undefined ? Number.POSITIVE_INFINITY : Date.now() - olderThanMs;
     let dropped = 0;
     for await (const threadId of only === undefined ? this.#registry.threads() : [only]) {
-      for (const namespace of await this.#registry.namespaces(threadId, { isListed: only === undefined }))
-        dropped += await this.#log({ threadId, namespace }).prune(async (all) => {
-          const kept: FoundCheckpoint[] = [];
-          for (const [place, found] of all.entries())
-            if (place < keep || (await this.#reader.time(found.checkpoint)) >= before) kept.push(found);
-          return await this.#reader.withNeeded(kept, all);
-        });
+      const name = (namespace: string) => this.#names.log(threadId, namespace);
+      const thread: PrunedThread = {
+        namespaces: await this.#registry.namespaces(threadId, { isListed: only === undefined }),
+        reader: this.#reader,
+        log: (namespace) => this.#log({ threadId, namespace }),
+        removeLog: (namespace, expectedRevision) =>
+          this.#stores.deleteThread(name(namespace), { expectedRevision }),
+        unregister: (namespaces) => this.#registry.unregister(threadId, namespaces, name),
+      };
+      dropped += await pruneThread(thread, { keep, before });
     }
     return dropped;
   }

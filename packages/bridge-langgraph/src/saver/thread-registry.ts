@@ -129,6 +129,31 @@ export class ThreadRegistry {
     });
   }
 
+  /**
+   * Takes namespaces from the registration of a thread, those whose log does not exist. A writer that creates a log meanwhile finds the
+   * registration changed when it confirms it, and registers the namespace again.
+   *
+   * @param logOf the name of the log of a namespace.
+   */
+  async unregister(
+    threadId: string,
+    namespaces: readonly string[],
+    logOf: (namespace: string) => string,
+  ): Promise<void> {
+    const member = this.#member(threadId);
+    await retried(async () => {
+      const found = await member.read();
+      if (!found.listed) return;
+      const gone = new Set<string>();
+      for (const namespace of namespaces) {
+        const { revision } = await this.#stores.open(logOf(namespace)).read({ limit: 0 });
+        if (revision === null) gone.add(namespace);
+      }
+      const rest = found.namespaces.filter((namespace) => !gone.has(namespace));
+      if (rest.length < found.namespaces.length) await this.#place(member, found, found.listed, rest);
+    });
+  }
+
   /** Returns when no background work is pending. */
   async flush(): Promise<void> {
     await this.#lists.flush();
@@ -223,6 +248,24 @@ export class ThreadRegistry {
     return { revision, expiresAt: ttlMs === undefined ? undefined : now + ttlMs };
   }
 
+  /** @param namespaces in place of its own. Default: these stay. */
+  async #place(
+    { threadId }: Pick<Member<true, Registered>, "threadId">,
+    registered: Registered,
+    listed: Listed,
+    namespaces?: readonly string[],
+  ): Promise<Registered> {
+    const { incarnation, revision: before } = registered;
+    const version = registered.version + 1;
+    const metadata: Head = { version: 1, incarnation, writes: version, listed };
+    const names = namespaces && {
+      drop: "all" as const,
+      append: namespaces.map((namespace) => envelope("user", namespace)),
+    };
+    const written = await this.#commit(threadId, registered, { ...names, metadata }, before);
+    return { ...registered, ...written, version, listed, namespaces: namespaces ?? registered.namespaces };
+  }
+
   #member(threadId: string): Member<true, Registered> {
     const store = this.#stores.open(this.#names.thread(threadId));
     return {
@@ -235,13 +278,7 @@ export class ThreadRegistry {
         const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
         return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces, expiresAt };
       },
-      place: async (registered, listed) => {
-        const { incarnation, revision: before } = registered;
-        const version = registered.version + 1;
-        const metadata: Head = { version: 1, incarnation, writes: version, listed };
-        const written = await this.#commit(store.threadId, registered, { metadata }, before);
-        return { ...registered, ...written, version, listed };
-      },
+      place: async (registered, listed) => await this.#place(store, registered, listed),
     };
   }
 }
