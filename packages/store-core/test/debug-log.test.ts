@@ -17,9 +17,11 @@ class Failing extends MemoryDriver {
     return { code: "UNAVAILABLE", message: "the server is away", retryable: true };
   }
 }
-const store = createStores(new Failing()).open("chat-1");
+const stores = createStores(new Failing());
+const store = stores.open("chat-1");
 await store.addMessages([{ role: "user", content: "private text" }]);
 await store.listMessages();
+await stores.index("chats").insert({ key: "private key", id: "1" }, { version: 1, order: 1, value: "secret" });
 `;
 
 async function linesOf(debug: string | undefined): Promise<string[]> {
@@ -42,6 +44,7 @@ test("NODE_DEBUG=scrollback shows requests, commits, reads and retries, and no t
     expect.stringMatching(/^addMessages of "chat-1" in 0 ms: 1 messages, \d+ bytes, 1 retries, done$/),
     '  memory: read of "chat-1" in 0 ms, done',
     expect.stringMatching(/^listMessages of "chat-1" in 0 ms: 1 messages, \d+ bytes, 0 retries, done$/),
+    "  memory index: insertEntry in 0 ms, done",
   ]);
   expect(lines.join()).not.toMatch(/private|secret/);
 });

@@ -16,17 +16,23 @@ let isSubscribed = false;
 export function logged(driver: Driver): Driver {
   if (!log.enabled) return driver;
   subscribe();
-  const { backend } = driver.capabilities;
-  return new Proxy(driver, {
+  return withLines(driver, driver.capabilities.backend);
+}
+
+/** @param owner what the line of a request begins with. */
+function withLines<T extends object>(requests: T, owner: string): T {
+  return new Proxy(requests, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
+      if (name === "index" && typeof member === "object" && member !== null)
+        return withLines(member, `${owner} index`);
       if (typeof member !== "function") return member;
       return (...values: unknown[]) => {
         const start = performance.now();
         const result: unknown = Reflect.apply(member, target, values);
         if (!(result instanceof Promise)) return result;
         const line = (end: string) =>
-          log("  %s: %s%s in %s ms, %s", backend, String(name), threadOf(values[0]), since(start), end);
+          log("  %s: %s%s in %s ms, %s", owner, String(name), threadOf(values[0]), since(start), end);
         result.then(
           (value) => line(outcomeOf(value)),
           (error) => line(`failed: ${nameOf(error)}`),
