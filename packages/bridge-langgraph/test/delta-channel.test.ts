@@ -200,3 +200,43 @@ test("only a checkpoint with a channel of deltas that was written needs its pare
   await put("4", "2", counted(["a"], { delta_writes_versioned: true }));
   expect(await listedIds(saver.list(configOf()))).toEqual(["4", "3", "1"]);
 });
+
+test("a checkpoint that stays only for its descendants is not seen, and a run that began from it fails", async () => {
+  const stores = createMemoryStores();
+  const saver = new ScrollbackSaver({ stores });
+  const put = (id: string, parent: string | undefined, counted: readonly string[], values = {}) =>
+    saver.put(
+      configOf("t", parent),
+      { ...emptyCheckpoint(), id, channel_values: values, channel_versions: { a: 1, b: 1 } },
+      {
+        ...{ source: "loop", step: 1, parents: {} },
+        counters_since_delta_snapshot: Object.fromEntries(counted.map((channel) => [channel, [1, 1]])),
+      } as CheckpointMetadata,
+      values,
+    );
+  const history = (id: string) =>
+    new ScrollbackSaver({ stores }).getDeltaChannelHistory({
+      config: configOf("t", id),
+      channels: ["a", "b"],
+    });
+  await put("1", undefined, ["a"], { b: 1 });
+  await put("2", "1", ["b"], { a: 2 });
+  await put("3", "2", ["a", "b"]);
+  // The value of b is one further back than that of a.
+  await put("4", "3", ["a"], { b: 4 });
+  await saver.putWrites(configOf("t", "3"), [["a", 3]], "task");
+  const before = await history("4");
+  expect(before.a).toEqual({ seed: 2, writes: [["task", "a", 3]] });
+  expect(await saver.prune({ threadId: "t", keep: 1 })).toBe(3);
+  expect(await listedIds(saver.list(configOf()))).toEqual(["4"]);
+  for (const id of ["1", "2", "3"]) {
+    expect(await saver.getTuple(configOf("t", id))).toBeUndefined();
+    expect(await listedIds(saver.list(configOf("t", id)))).toEqual([]);
+    await expect(put("5", id, ["b"])).rejects.toMatchObject({ code: "CONFLICT" });
+  }
+  expect((await history("4")).a).toEqual(before.a);
+  await put("6", "3", [], { a: 6, b: 6 });
+  expect(await saver.prune({ threadId: "t", keep: 2 })).toBe(0);
+  expect(await saver.prune({ threadId: "t", keep: 1 })).toBe(1);
+  expect((await stores.open("langgraph:log:t:").read({ limit: 0 })).count).toBe(1);
+});

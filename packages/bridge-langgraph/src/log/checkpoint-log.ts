@@ -123,7 +123,7 @@ export class CheckpointLog {
    * Drops checkpoints, their pending writes and all that nothing refers to any more, in one commit: a reader sees the log before or
    * after.
    *
-   * @param select returns the checkpoints to keep, of all, highest id first.
+   * @param select returns the checkpoints to keep, of all, highest id first; among them ancestors, which are dropped but stored.
    * @param remove deletes the log at this revision. Called if no checkpoint is kept.
    * @returns the number of dropped checkpoints.
    */
@@ -137,10 +137,11 @@ export class CheckpointLog {
         const reading = await this.#read(LARGEST_PAGE);
         const all = await reading.all();
         const kept = await select(all);
-        if (kept.length === all.length) return 0;
+        const dropped = countOf(all) - countOf(kept);
+        if (kept.length === all.length && dropped === 0) return 0;
         if (kept.length === 0) {
           await remove(reading.state.revision);
-          return all.length;
+          return dropped;
         }
         const { messages, early } = pruned(reading.state.window, kept, all);
         // The commit lets the log live longer, so its registration must too.
@@ -149,7 +150,7 @@ export class CheckpointLog {
           metadata: formatOf({ early, registeredUntil: format?.registeredUntil }),
           drop: "all",
         });
-        return all.length - kept.length;
+        return dropped;
       }),
     );
   }
@@ -257,6 +258,11 @@ export class CheckpointLog {
     const append = placed.map((message) => envelope("user", message));
     return await this.#store.commit({ ...rest, append }, { expectedRevision });
   }
+}
+
+/** The number of checkpoints that were not dropped. */
+function countOf(found: readonly FoundCheckpoint[]): number {
+  return found.filter(({ checkpoint }) => !checkpoint.isAncestor).length;
 }
 
 /** The position of the oldest checkpoint that is cached; the beginning of a window without so many. */

@@ -64,7 +64,7 @@ export class CheckpointWriter {
     const found = parentId === undefined ? undefined : await log.find(parentId);
     if (rejectsStale && (await this.#isBehind(log)))
       this.refusal = "another turn has written a checkpoint since this one began";
-    else if (parentId !== undefined && !found && this.#needsParent())
+    else if (parentId !== undefined && (!found || found.checkpoint.isAncestor) && this.#needsParent())
       this.refusal = "its parent, of which a DeltaChannel needs the writes, was dropped or has expired";
     else this.refusal = undefined;
     if (this.refusal !== undefined) return undefined;
@@ -182,7 +182,7 @@ export function checkpointAddition(
 }
 
 /** What a message says of a checkpoint apart from its values. */
-type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata" | "highest"> & {
+type Stored = Pick<CheckpointMessage, "id" | "header" | "metadata" | "highest" | "isAncestor"> & {
   readonly parentId: string | undefined;
   readonly early: number | undefined;
 };

@@ -33,6 +33,8 @@ export interface CheckpointMessage {
   readonly early?: number;
   /** The checkpoint before it with the highest id, if that is higher than its own: a clock was behind. */
   readonly highest?: CheckpointPlace;
+  /** It was dropped, and is stored only for its descendants, whose channels are made of its writes. Its own may miss some. */
+  readonly isAncestor?: true;
 }
 
 /** The id of a checkpoint and its position. */

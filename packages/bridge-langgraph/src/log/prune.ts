@@ -44,12 +44,12 @@ export function pruned(
   };
   const writesOf = Map.groupBy(writesIn(window), ({ message }) => message.checkpointId);
   for (const { checkpoint, position } of kept.toReversed()) {
-    const { id, parentId, header, metadata } = checkpoint;
+    const { id, parentId, header, metadata, isAncestor } = checkpoint;
     const values = checkpoint.values.map(
       ([channel, , version]): ChannelValue => ({ channel, value: window.value(position, channel), version }),
     );
     const parent = parentId === undefined ? undefined : written.get(parentId);
-    const stored = { id, parentId, header, metadata, early: undefined };
+    const stored = { id, parentId, header, metadata, early: undefined, ...(isAncestor && { isAncestor }) };
     const addition = checkpointAddition(messages.length, stored, values, parent);
     const content = { checkpoint: addition.message, position: add(addition), values: addition.values };
     const writes = (writesOf.get(id) ?? []).map(({ message, position: at }) =>

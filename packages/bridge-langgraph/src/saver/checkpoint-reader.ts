@@ -38,8 +38,8 @@ export class CheckpointReader {
   }
 
   /**
-   * Adds the checkpoints that others need: the ancestors back to the last value of each `DeltaChannel`, and the parent of one from
-   * before {@link VERSION_WITH_TASKS}.
+   * Adds, as ancestors, the checkpoints that others need: those back to the last value of each `DeltaChannel`, and the parent of one
+   * from before {@link VERSION_WITH_TASKS}.
    *
    * @param all where they are found, highest id first.
    */
@@ -62,7 +62,12 @@ export class CheckpointReader {
         one = parent.checkpoint;
       }
     }
-    return all.filter((one) => needed.has(one));
+    const isKept = new Set(kept);
+    return all
+      .filter((one) => needed.has(one))
+      .map((one) =>
+        isKept.has(one) ? one : { ...one, checkpoint: { ...one.checkpoint, isAncestor: true } },
+      );
   }
 
   /** @throws StoreError `CORRUPT` if a value of the checkpoint is missing. */

@@ -19,18 +19,22 @@ export async function* listedCheckpoints(
   id: string | undefined,
 ): AsyncGenerator<ListedCheckpoint> {
   if (id === undefined) {
-    for await (const [found, reading] of log.checkpoints())
+    for await (const [found, reading] of log.checkpoints()) {
+      if (found.checkpoint.isAncestor) continue;
       yield {
         ...{ namespace, checkpoint: found.checkpoint },
         content: () =>
-          reading.content(found).catch((error: unknown) => {
+          reading.content(found).catch(async (error: unknown) => {
             // The log was replaced meanwhile: the new one may still have the checkpoint.
             if (!StoreError.is(error, "CONFLICT")) throw error;
-            return log.content(found.checkpoint.id);
+            const content = await log.content(found.checkpoint.id);
+            return content?.checkpoint.isAncestor ? undefined : content;
           }),
       };
+    }
     return;
   }
   const content = await log.content(id);
-  if (content) yield { namespace, checkpoint: content.checkpoint, content: async () => content };
+  if (content && !content.checkpoint.isAncestor)
+    yield { namespace, checkpoint: content.checkpoint, content: async () => content };
 }

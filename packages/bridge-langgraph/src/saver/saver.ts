@@ -96,7 +96,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const log = this.#log(address);
     const content = await log.content(address.checkpointId);
     this.#trimCache();
-    return content && (await this.#reader.tuple(address, log, content));
+    if (!content || content.checkpoint.isAncestor) return undefined;
+    return await this.#reader.tuple(address, log, content);
   }
 
   /**

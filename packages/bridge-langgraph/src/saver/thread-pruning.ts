@@ -59,9 +59,13 @@ async function selected(
   { keep, before }: Kept,
 ): Promise<readonly FoundCheckpoint[]> {
   const kept: FoundCheckpoint[] = [];
-  for (const [place, found] of all.entries())
+  for (const [place, found] of all.filter(isVisible).entries())
     if (place < keep || (await reader.time(found.checkpoint)) >= before) kept.push(found);
   return await reader.withNeeded(kept, all);
+}
+
+function isVisible({ checkpoint }: FoundCheckpoint): boolean {
+  return !checkpoint.isAncestor;
 }
 
 /** Whether a namespace is that of one call of a subgraph: LangGraph appends the id of the task to the name of its node. */
@@ -79,9 +83,10 @@ async function isOfDropped(
   const { parents = {} } = await reader.metadata(newest.checkpoint);
   return Object.entries(parents).some(([namespace, id]) => {
     const { all, kept } = selections.get(namespace) ?? { all: [], kept: [] };
+    const stays = kept.filter(isVisible);
     const has = (found: readonly FoundCheckpoint[]) => found.some(({ checkpoint }) => checkpoint.id === id);
-    if (has(kept)) return false;
-    const oldest = kept.at(-1)?.checkpoint.id;
+    if (has(stays)) return false;
+    const oldest = stays.at(-1)?.checkpoint.id;
     return has(all) || (oldest === undefined ? all.length > 0 : id < oldest);
   });
 }
