@@ -235,6 +235,8 @@ test("a checkpoint that stays only for its descendants is not seen, and a run th
     await expect(put("5", id, ["b"])).rejects.toMatchObject({ code: "CONFLICT" });
   }
   expect((await history("4")).a).toEqual(before.a);
+  // What is missing is not absent.
+  await expect(history("3")).rejects.toMatchObject({ code: "CORRUPT" });
   await put("6", "3", [], { a: 6, b: 6 });
   expect(await saver.prune({ threadId: "t", keep: 2 })).toBe(0);
   expect(await saver.prune({ threadId: "t", keep: 1 })).toBe(1);

@@ -88,13 +88,13 @@ export class CheckpointLog {
     }
   }
 
-  /** Yields the parent of a checkpoint, then its parent, and so on, each with the reading that found it. */
-  async *ancestors(id: string): AsyncGenerator<readonly [found: FoundCheckpoint, reading: LogReading]> {
+  /** Yields a checkpoint, its parent, the parent of that, and so on, each with the reading that found it. */
+  async *lineage(id: string): AsyncGenerator<readonly [found: FoundCheckpoint, reading: LogReading]> {
     const reading = await this.#read(FIRST_PAGE.search);
-    let found = await reading.find(id);
-    while (found?.checkpoint.parentId !== undefined) {
-      found = await reading.find(found.checkpoint.parentId);
+    for (let next: string | undefined = id; next !== undefined; ) {
+      const found = await reading.find(next);
       if (found) yield [found, reading];
+      next = found?.checkpoint.parentId;
     }
   }
 

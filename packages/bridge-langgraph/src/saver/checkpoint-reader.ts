@@ -8,6 +8,7 @@ import {
   maxChannelVersion,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
+import { StoreError } from "@scrollback/store-core";
 import type { CheckpointLog } from "../log/checkpoint-log.ts";
 import { channelsOfAncestors } from "../log/delta-channels.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
@@ -96,7 +97,11 @@ export class CheckpointReader {
     };
   }
 
-  /** Returns the writes of channels since their last stored value, from the ancestors of a checkpoint, newest first. */
+  /**
+   * Returns the writes of channels since their last stored value, from the ancestors of a checkpoint, newest first.
+   *
+   * @throws StoreError `CORRUPT` if an ancestor with a value or writes of one of them is missing.
+   */
   async history(
     log: CheckpointLog,
     id: string,
@@ -104,17 +109,30 @@ export class CheckpointReader {
   ): Promise<Record<string, DeltaChannelHistory>> {
     const found = new Map(channels.map((channel) => [channel, { writes: [] } as DeltaChannelHistory]));
     const remaining = new Set(channels);
-    for await (const [ancestor, reading] of log.ancestors(id)) {
-      const content = await reading.content(ancestor, (channel) => remaining.has(channel));
+    let first: CheckpointMessage | undefined;
+    let last: CheckpointMessage | undefined;
+    for await (const [one, reading] of log.lineage(id)) {
+      last = one.checkpoint;
+      first ??= last;
+      if (first === last) continue;
+      const content = await reading.content(one, (channel) => remaining.has(channel));
       const writes = await this.#writes(content, (channel) => remaining.has(channel));
       for (const write of writes.reverse()) found.get(write[1])?.writes.unshift(write);
       for (const [channel, value] of content.values) {
         Object.assign(found.get(channel) ?? {}, { seed: await this.#decode(value) });
         remaining.delete(channel);
       }
-      if (remaining.size === 0) break;
+      if (remaining.size === 0) return Object.fromEntries(found);
     }
-    return Object.fromEntries(found);
+    if (!first || last?.parentId === undefined) return Object.fromEntries(found);
+    const expected = await this.#channelsOfAncestors(last);
+    const needed = await this.#channelsOfAncestors(first);
+    const lost = needed.find((channel) => remaining.has(channel) && expected.includes(channel));
+    if (lost === undefined) return Object.fromEntries(found);
+    throw new StoreError(
+      "CORRUPT",
+      `getDeltaChannelHistory: the parent of checkpoint "${last.id}" is missing, and with it writes of channel ${JSON.stringify(lost)}`,
+    );
   }
 
   async #channelsOfAncestors(checkpoint: CheckpointMessage): Promise<string[]> {
