@@ -204,6 +204,28 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
+    title: "whileRunning: stop with an operation id makes the change once, and a repeated call gets its run",
+    async run({ mine, connect, owner }) {
+      const first = await connect(quick)
+        .of(owner)
+        .begin("c", { append: [message("q")] });
+      first.signal.addEventListener("abort", () => void first.end({ status: "stopped" }));
+      const begin = async (id: string) =>
+        await mine.begin("c", { append: [message(id)] }, { whileRunning: "stop", operationId: `op-${id}` });
+      const second = await begin("q2");
+      expect(await textsIn(mine, "c")).toEqual(["q", "q2"]);
+      expect(await begin("q2")).toBe(second);
+      // The second run does not end within a second.
+      const third = await begin("q3");
+      expect(third).not.toBe(second);
+      expect(second.signal.reason).toMatchObject({ cause: "stopped" });
+      expect(await begin("q3")).toBe(third);
+      expect((await mine.get("c"))?.run?.id).toBe(third.id);
+      await third.end({ status: "stopped" });
+      expect(await textsIn(mine, "c")).toEqual(["q", "q2", "q3"]);
+    },
+  },
+  {
     title: "a lost run is shown as lost, and the next run replaces it and closes its saved answer",
     async run({ mine, connect, owner }) {
       const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });

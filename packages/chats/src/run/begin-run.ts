@@ -8,7 +8,7 @@ import { LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.t
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
 import { patched, planAppend, planDropAnswer, planEdit } from "../write/changes.ts";
-import type { Plan } from "../write/commit-plan.ts";
+import type { Plan, Written } from "../write/commit-plan.ts";
 import { checkAfter, missingChat, writeChat } from "../write/write-chat.ts";
 import { ActiveRun } from "./active-run.ts";
 import { checkRunChange } from "./run-checks.ts";
@@ -78,41 +78,50 @@ export async function beginRun<M extends Identified>(
     let running: StoredRun | undefined;
     let before: StoredRun | undefined;
     let earlier: Head | undefined;
-    const written = await writeChat<M>(context, location, {
-      method: "begin",
-      limit: undefined,
-      options: write,
-      intent,
-      ...(canCreate && { create: (now: number) => newHead(location.chatId, now) }),
-      repeated: (head) => {
-        earlier = head;
-      },
-      plan: async (view, head, now) => {
-        before = head.run;
-        running =
-          before && before.id !== fenced && isRunning(before, now, context.leaseMs) ? before : undefined;
-        if (running && whileRunning === "stop") return undefined;
-        if (running)
-          throw new StoreError("CONFLICT", "begin: a run of the chat is under way; wait for it, or stop it");
-        const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
-        const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
-        const change = typeof asked === "function" ? decide(context, asked, entries) : asked;
-        if (!view.head && !("append" in change)) throw missingChat("begin");
-        const plan = await planChange(seen, head, change, after, now);
-        const continued = continuedId(change, entries);
-        messageId = given ?? continued ?? messageId;
-        const next = plan?.entries ?? entries;
-        // A repeated call makes the unfinished answer of its first attempt again.
-        const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
-        const isTaken = next.some(({ message }) => message.id === messageId);
-        if (isTaken && !isRetry && messageId !== continued)
-          throw new StoreError("CONFLICT", "begin: the chat has a message with this messageId; use a new id");
-        const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
-        const fields = view.head || !create ? {} : patched("begin", head, create);
-        return { entries: next, head: { ...fields, run }, isActive: true };
-      },
-    });
-    if (running) {
+    let written: Written<M>;
+    try {
+      written = await writeChat<M>(context, location, {
+        method: "begin",
+        limit: undefined,
+        options: write,
+        intent,
+        ...(canCreate && { create: (now: number) => newHead(location.chatId, now) }),
+        repeated: (head) => {
+          earlier = head;
+        },
+        plan: async (view, head, now) => {
+          before = head.run;
+          running =
+            before && before.id !== fenced && isRunning(before, now, context.leaseMs) ? before : undefined;
+          // Thrown also before a stop: a plan without changes would be remembered as done under the operation id.
+          if (running)
+            throw new StoreError(
+              "CONFLICT",
+              "begin: a run of the chat is under way; wait for it, or stop it",
+            );
+          const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
+          const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
+          const change = typeof asked === "function" ? decide(context, asked, entries) : asked;
+          if (!view.head && !("append" in change)) throw missingChat("begin");
+          const plan = await planChange(seen, head, change, after, now);
+          const continued = continuedId(change, entries);
+          messageId = given ?? continued ?? messageId;
+          const next = plan?.entries ?? entries;
+          // A repeated call makes the unfinished answer of its first attempt again.
+          const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
+          const isTaken = next.some(({ message }) => message.id === messageId);
+          if (isTaken && !isRetry && messageId !== continued)
+            throw new StoreError(
+              "CONFLICT",
+              "begin: the chat has a message with this messageId; use a new id",
+            );
+          const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
+          const fields = view.head || !create ? {} : patched("begin", head, create);
+          return { entries: next, head: { ...fields, run }, isActive: true };
+        },
+      });
+    } catch (error) {
+      if (!running || whileRunning === "reject") throw error;
       await stopAndWait(context, location, running);
       fenced = running.id;
       continue;
