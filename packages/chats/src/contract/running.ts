@@ -114,6 +114,19 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
+    title: "begin: a repeated call fails with CONFLICT while the run of another operation is active",
+    async run({ mine }) {
+      const begin = async (id: string) =>
+        await mine.begin("c", { append: [message(id)] }, { operationId: `op-${id}` });
+      await (await begin("q")).end({ status: "stopped" });
+      const second = await begin("q2");
+      await expect(begin("q")).rejects.toMatchObject(storeError("CONFLICT", /operationId/));
+      expect(await begin("q2")).toBe(second);
+      await second.end({ message: answer("two"), status: "complete" });
+      expect(await textsIn(mine, "c")).toEqual(["q", "q2", "two"]);
+    },
+  },
+  {
     title: "beats: save the partial answer during other writes",
     async run({ mine, connect, owner }) {
       const chats = connect(quick);

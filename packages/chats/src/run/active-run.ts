@@ -38,6 +38,8 @@ export interface RunResult<M> {
 export interface RunStart<M> {
   readonly id: string;
   readonly messageId: string;
+  /** The operation id of the call that began the run, if it had one. */
+  readonly operationId: string | undefined;
   readonly written: Written<M>;
 }
 
@@ -48,6 +50,8 @@ export class ActiveRun<M extends Identified> {
   readonly id: string;
   /** The id of the saved answer. */
   readonly messageId: string;
+  /** The operation id of the call that began the run. */
+  readonly operationId: string | undefined;
   /** The chat at the start of the run. */
   readonly chat: Chat;
   readonly entries: readonly ChatEntry<M>[];
@@ -68,11 +72,13 @@ export class ActiveRun<M extends Identified> {
   #end: Promise<void> | undefined;
 
   /** Starts the heartbeats. */
-  constructor(context: ChatContext<M>, location: ChatLocation, { id, messageId, written }: RunStart<M>) {
+  constructor(context: ChatContext<M>, location: ChatLocation, start: RunStart<M>) {
+    const { id, messageId, operationId, written } = start;
     this.#context = context;
     this.#location = location;
     this.id = id;
     this.messageId = messageId;
+    this.operationId = operationId;
     this.chat = written.chat;
     this.entries = written.entries.map(publicEntry);
     this.#isStored = written.entries.some(({ message }) => message.id === messageId);

@@ -126,9 +126,9 @@ export async function beginRun<M extends Identified>(
       fenced = running.id;
       continue;
     }
-    if (earlier) return begunEarlier(context, location, earlier);
+    if (earlier) return begunEarlier(context, location, earlier, write.operationId);
     context.runs.abort(location.threadId, before?.id, "taken-over");
-    const run = new ActiveRun(context, location, { id, messageId, written });
+    const run = new ActiveRun(context, location, { id, messageId, operationId: write.operationId, written });
     context.runs.add(location.threadId, run);
     return run;
   }
@@ -160,12 +160,14 @@ function begunEarlier<M extends Identified>(
   { runs }: RunContext<M>,
   { threadId }: ChatLocation,
   { run }: Head,
+  operationId: string | undefined,
 ): ActiveRun<M> {
   const local = runs.find(threadId, run?.id);
-  if (local) return local;
+  // The chat's run may be of a later operation.
+  if (local && local.operationId === operationId) return local;
   throw new StoreError(
     "CONFLICT",
-    "begin: the run of this operationId was begun already, by another process",
+    "begin: the run of this operationId was begun already, and has ended or is in another process",
   );
 }
 
