@@ -100,3 +100,30 @@ test.each([".", ".."])("no call creates a chat with the id %s, which no URL can 
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   expect((await mine.list()).chats).toHaveLength(1);
 });
+
+test("of two messages with one id, every method means the newest", async () => {
+  const mine = await withChat(0);
+  const texts = async () =>
+    (await mine.read("c"))?.entries
+      .filter(({ message }) => !message.id.startsWith("n"))
+      .map(({ message }) => message.content);
+  const others = Array.from({ length: 64 }, (_, index) => message(`n${index}`));
+  await mine.append("c", [message("x", "assistant", "old"), ...others]);
+  await mine.append("c", [message("x", "assistant", "new")]);
+  const change = { replace: "x", with: (stored: Said) => ({ ...stored, content: `${stored.content}!` }) };
+  const replaced = await mine.begin("c", change);
+  expect(replaced.messageId).toBe("x");
+  await replaced.end({ status: "complete" });
+  expect(await texts()).toEqual(["old", "new!"]);
+  const begun = await mine.begin("c", { append: [message("x", "assistant", "new!")] });
+  await begun.end({ status: "stopped" });
+  await expect(mine.begin("c", { append: [message("x", "assistant", "old")] })).rejects.toMatchObject({
+    code: "CONFLICT",
+  });
+  await mine.append("c", [message("x", "assistant", "new!")]);
+  expect(await texts()).toEqual(["old", "new!"]);
+  await mine.upsert("c", message("x", "assistant", "newer"));
+  expect(await texts()).toEqual(["old", "newer"]);
+  await (await mine.begin("c", { dropAnswer: "x" })).end({ status: "stopped" });
+  expect(await texts()).toEqual(["old"]);
+});

@@ -31,7 +31,7 @@ function forkPoint<UI extends UIMessage>(
   parentId: string | null | undefined,
 ): { at: string | null; change: RunChange<UI> } {
   const idBefore = (index: number) => entries[index - 1]?.message.id ?? null;
-  const indexOf = (id: string | undefined) => entries.findIndex(({ message }) => message.id === id);
+  const indexOf = (id: string | undefined) => entries.findLastIndex(({ message }) => message.id === id);
   if (request.kind === "submit") {
     const change = { append: [request.message] };
     if (request.messageId !== undefined)

@@ -55,7 +55,7 @@ export async function beginRun<UI extends UIMessage>(
     throw error;
   });
   const messages = run.entries.map(({ message }) => message);
-  const index = messages.findIndex(({ id }) => id === run.messageId);
+  const index = messages.findLastIndex(({ id }) => id === run.messageId);
   return {
     run,
     stored: index < 0 ? messages : messages.slice(0, index + 1),

@@ -58,7 +58,7 @@ export function changeOf<UI extends UIMessage>(
   request: TurnRequest<UI>,
   entries: readonly ChatEntry<UI>[],
 ): RunChange<UI> {
-  const indexOf = (id: string | undefined) => entries.findIndex(({ message }) => message.id === id);
+  const indexOf = (id: string | undefined) => entries.findLastIndex(({ message }) => message.id === id);
   const last = entries.at(-1)?.message;
   const assertKnown = ({ lastUserMessageId }: Extract<typeof request, { lastUserMessageId: unknown }>) => {
     if (lastUserMessageId === undefined) return;
@@ -91,7 +91,7 @@ export function changeOf<UI extends UIMessage>(
 
 /** The user's message that an edit replaces. @throws StoreError `NOT_FOUND`, `CONFLICT`. */
 export function editedMessage<UI extends UIMessage>(entries: readonly ChatEntry<UI>[], id: string): UI {
-  const edited = entries.find(({ message }) => message.id === id)?.message;
+  const edited = entries.findLast(({ message }) => message.id === id)?.message;
   if (!edited) throw new StoreError("NOT_FOUND", "chat: the chat has no message with this messageId");
   if (edited.role !== "user") throw stale("the message of messageId is not a user's");
   return edited;
@@ -106,7 +106,7 @@ export function isAsked<UI extends UIMessage>(
   const asked = entries.findLast(({ message }) => message.role === "user")?.message;
   if (!isDeepStrictEqual(asked, request.message)) return false;
   // An edit replaces the message `messageId`: if that message still exists, it was not this edit.
-  const replaced = entries.find(({ message }) => message.id === request.messageId);
+  const replaced = entries.findLast(({ message }) => message.id === request.messageId);
   return replaced === undefined || replaced.message === asked;
 }
 

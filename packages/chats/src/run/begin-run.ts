@@ -140,7 +140,7 @@ function continuedId<M extends Identified>(
   entries: readonly StoredEntry<M>[],
 ): string | undefined {
   if (!("replace" in change)) return undefined;
-  const replaced = entries.find(({ message }) => message.id === change.replace);
+  const replaced = entries.findLast(({ message }) => message.id === change.replace);
   return replaced?.message.role === "assistant" ? change.replace : undefined;
 }
 
@@ -183,7 +183,7 @@ async function planChange<M extends Identified>(
   if ("edit" in change) return await planEdit(view, head, change.edit, change.message, now);
   if ("dropAnswer" in change) return await planDropAnswer(view, change.dropAnswer);
   if ("nothing" in change) return undefined;
-  const index = view.entries.findIndex(({ message }) => message.id === change.replace);
+  const index = view.entries.findLastIndex(({ message }) => message.id === change.replace);
   const stored = view.entries[index];
   if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message with this id");
   const message = resultNow("begin: with", change.with(stored.message));

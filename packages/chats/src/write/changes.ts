@@ -43,7 +43,7 @@ export function appended<M extends Identified>(
 ): readonly StoredEntry<M>[] {
   const next = [...entries];
   for (const message of messages) {
-    const found = next.find((entry) => entry.message.id === message.id);
+    const found = next.findLast((entry) => entry.message.id === message.id);
     if (!found) next.push(newEntry(message, now));
     else if (!isSameMessage(found.message, message))
       throw new StoreError(
