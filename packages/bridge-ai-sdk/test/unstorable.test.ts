@@ -1,5 +1,5 @@
 import { ChatStore } from "@scrollback/chats";
-import { createMemoryStores } from "@scrollback/store-core";
+import { type Codec, createMemoryStores, jsonCodec, StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { expect, test } from "vitest";
 import { beginTurn, uiMessages } from "../src/index.ts";
@@ -154,3 +154,33 @@ test("an answer that the check of the store refuses ends its run as failed", asy
   expect(page?.entries.at(-1)).toMatchObject({ status: "failed", error: "the answer is not valid" });
   expect(server.errors).toMatchObject([{ code: "INVALID_ARGUMENT" }]);
 });
+
+test.each(["INVALID_ARGUMENT", "TOO_LARGE"] as const)(
+  "an answer of which the store refuses every part with %s releases its lease",
+  async (code) => {
+    const codec: Codec = {
+      ...jsonCodec,
+      encode(value) {
+        const text = jsonCodec.encode(value);
+        if (text.includes("refused")) throw new StoreError(code, "is refused");
+        return text;
+      },
+    };
+    const chats = new ChatStore<UIMessage>({ stores: createMemoryStores({ codec }), ...uiMessages() });
+    const mine = chats.of("ada");
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => void errors.push(error);
+    const { ui } = await beginTurn<UIMessage>({
+      chats: mine,
+      body: { id: "c", message: user("q") },
+      onError,
+    });
+    const responseMessage = { id: "a", role: "assistant", parts: [{ type: "text", text: "refused" }] };
+    await ui.onEnd({ responseMessage, isAborted: false, finishReason: "stop" } as never);
+    const page = await mine.read("c");
+    expect(page?.chat).not.toHaveProperty("run");
+    expect(page?.entries).toHaveLength(1);
+    expect(errors).toMatchObject([{ code }, { code }]);
+    await chats.flush();
+  },
+);

@@ -112,3 +112,21 @@ test("an answer that cannot be stored is reported, and the lease is kept for its
   await run.end({ message: message("a", "assistant"), status: "complete" });
   expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
 });
+
+test("an end with an answer that cannot be stored is refused, and the run keeps its lease", async () => {
+  const chats = new ChatStore<Said>({
+    stores: createStores(new MemoryDriver()),
+    ...{ beatMs: 10, leaseMs: 100 },
+  });
+  const mine = chats.of("ada");
+  const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
+  const refused = run.end({ message: { ...message("a", "assistant"), cycle } as Said, status: "complete" });
+  await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await sleep(200);
+  expect((await mine.get("c"))?.run?.state).toBe("running");
+  expect(await mine.stop("c")).toBe(true);
+  expect(run.signal.aborted).toBe(true);
+  await run.end({ message: message("a", "assistant"), status: "stopped" });
+  expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "stopped" });
+  await chats.flush();
+});

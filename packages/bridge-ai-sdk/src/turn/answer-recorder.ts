@@ -19,6 +19,7 @@ const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
 const wholeReasons: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "tool-calls"]);
 const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
 const REFUSED = "the answer is not valid";
+const REFUSALS = ["TOO_LARGE", "INVALID_ARGUMENT"] as const;
 
 /** The options of `toUIMessageStream` with which an answer is stored. */
 export type RecorderOptions<UI extends UIMessage> = Required<
@@ -82,12 +83,24 @@ export function recordAnswer<UI extends UIMessage>(
     } catch (error) {
       if (hasCode(error, "CONFLICT", "NOT_FOUND") && run.signal.aborted) return true;
       onError(error);
-      if (message && hasCode(error, "TOO_LARGE")) await endWithPrefix(message).catch(onError);
-      if (message && hasCode(error, "INVALID_ARGUMENT")) await endUnchecked(message).catch(onError);
+      if (hasCode(error, ...REFUSALS)) await endRefused(message, error).catch(onError);
       return false;
     } finally {
       finish();
     }
+  };
+
+  /** Ends the run with what the store accepts of the answer, or without it: a run whose end is refused keeps its lease. */
+  const endRefused = async (message: UI | undefined, refusal: unknown) => {
+    try {
+      if (message)
+        return await (hasCode(refusal, "TOO_LARGE") ? endWithPrefix(message) : endUnchecked(message));
+    } catch (error) {
+      if (!hasCode(error, ...REFUSALS)) throw error;
+      onError(error);
+    }
+    run.update({ id: run.messageId, role: "assistant", parts: [] } as UIMessage as UI);
+    await run.end({ status: "failed", error: REFUSED });
   };
 
   /** Ends the run with as much of the answer as the store accepts. */

@@ -100,8 +100,7 @@ export class ActiveRun<M extends Identified> {
       this.#controller.abort(new StoreError("ABORTED", abortMessages[cause], { cause }));
     if (cause !== "deleted" && cause !== "taken-over") return;
     // Nothing more can be written.
-    this.#stopBeats();
-    this.#finish();
+    this.#close();
   }
 
   /**
@@ -132,8 +131,8 @@ export class ActiveRun<M extends Identified> {
    * Saves the answer and releases the lease, in one commit. Retries for `leaseMs` while the store is unreachable. A second call
    * has no further effect; after a failure, call it again.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for an invalid result: the run goes on. `CONFLICT` after a takeover, `NOT_FOUND` after a
-   *   deletion: nothing is written.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid result, or an answer that cannot be stored, `TOO_LARGE` for one that is too
+   *   large: the run goes on and keeps its lease. `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
    */
   async end(result: RunResult<M>): Promise<void> {
     checkRunResult(result, this.#context.check);
@@ -145,7 +144,6 @@ export class ActiveRun<M extends Identified> {
   }
 
   async #finishWith({ message, status, error }: RunResult<M>): Promise<void> {
-    this.#stopBeats();
     const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
     const closed = answer && (status === "complete" ? answer : this.#context.closeAnswer(answer));
     const fields = { status, ...(error !== undefined && { error }) };
@@ -165,9 +163,11 @@ export class ActiveRun<M extends Identified> {
         this.#context.leaseMs,
         (error) => this.#context.onError(error, "end"),
       );
-    } finally {
-      this.#finish();
+    } catch (error) {
+      if (!isRefusal(error)) this.#close();
+      throw error;
     }
+    this.#close();
   }
 
   /** The entries, with the answer at its position. */
@@ -198,7 +198,8 @@ export class ActiveRun<M extends Identified> {
   }
 
   async #onBeat(): Promise<void> {
-    if (this.#isBeating) return;
+    // A beat behind the end would find no lease.
+    if (this.#isBeating || this.#end) return;
     this.#isBeating = true;
     try {
       const { now, leaseMs } = this.#context;
@@ -219,7 +220,7 @@ export class ActiveRun<M extends Identified> {
     try {
       await this.save();
     } catch (error) {
-      if (!StoreError.is(error, "INVALID_ARGUMENT") && !StoreError.is(error, "TOO_LARGE")) throw error;
+      if (!isRefusal(error)) throw error;
       this.#context.onError(error, "beat");
       await this.#write(async (_view, head, now) => renewed(head, now));
     }
@@ -283,9 +284,15 @@ export class ActiveRun<M extends Identified> {
     return written;
   }
 
-  #stopBeats(): void {
+  #close(): void {
     clearInterval(this.#beat);
+    this.#finish();
   }
+}
+
+/** Whether the store refuses an answer. It may accept another one. */
+function isRefusal(error: unknown): boolean {
+  return StoreError.is(error, "INVALID_ARGUMENT") || StoreError.is(error, "TOO_LARGE");
 }
 
 /** The change of a heartbeat. */
