@@ -156,3 +156,25 @@ test.each([
   expect(await textsIn(mine as never, "c")).toEqual(last ? ["q", "a"] : ["q"]);
   expect(await mine.get("c")).not.toHaveProperty("run");
 });
+
+test.each([
+  ["with a run id", (run: { id: string }) => run.id],
+  ["without a run id", () => undefined],
+])("stop %s aborts a run of this process while the store is unusable", async (_, runIdOf) => {
+  const driver = new MemoryDriver();
+  const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
+  const other = await mine.begin("d", { append: [message("q")] });
+  const run = await mine.begin("c", { append: [message("q")] });
+  const { read } = driver;
+  driver.read = async () => {
+    throw new StoreError("UNAVAILABLE", "no store");
+  };
+  const stopped = mine.stop("c", runIdOf(run));
+  expect(run.signal.reason).toMatchObject({ cause: "stopped" });
+  await expect(stopped).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(other.signal.aborted).toBe(false);
+  driver.read = read;
+  await run.end({ message: answer("a"), status: "stopped" });
+  expect(await mine.stop("c")).toBe(false);
+  await other.end({ status: "stopped" });
+});

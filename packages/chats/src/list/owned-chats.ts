@@ -264,7 +264,10 @@ export class OwnedChats<M extends Identified = Identified> {
     return await beginRun(this.#context, locationOf(this.ownerId, chatId), change, options);
   }
 
-  /** Requests the run of a chat, in any process, to stop. Returns false if no run, or another run, is active. */
+  /**
+   * Requests the run of a chat, in any process, to stop. Returns false if no run, or another run, is active. A run of this process
+   * is aborted at once, also if the call then fails.
+   */
   async stop(chatId: string, runId?: string): Promise<boolean> {
     checkChat("stop", chatId, { runId }, "stop");
     return await stopRun(this.#context, locationOf(this.ownerId, chatId), runId);

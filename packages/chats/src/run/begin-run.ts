@@ -240,7 +240,8 @@ export async function stopRun<M extends Identified>(
 ): Promise<boolean> {
   let stopped: StoredRun | undefined;
   // A run of this process stops even if the store is unreachable.
-  context.runs.abort(location.threadId, runId, "stopped");
+  if (runId === undefined) context.runs.abortAll(location.threadId, "stopped");
+  else context.runs.abort(location.threadId, runId, "stopped");
   try {
     await writeChat<M>(context, location, {
       method: "stop",

@@ -4,16 +4,20 @@ import type { AbortCause, ActiveRun } from "./active-run.ts";
 
 /** The runs of this process. */
 export class Runs<M extends Identified> {
-  readonly #runs = new Map<string, ActiveRun<M>>();
+  /** By thread. A run that another process has replaced is here until it notices that. */
+  readonly #runs = new Map<string, Set<ActiveRun<M>>>();
 
   add(threadId: string, run: ActiveRun<M>): void {
-    const key = keyOf(threadId, run.id);
-    this.#runs.set(key, run);
-    void run.ended.then(() => this.#runs.delete(key));
+    const runs = this.#runs.get(threadId) ?? new Set();
+    this.#runs.set(threadId, runs.add(run));
+    void run.ended.then(() => {
+      runs.delete(run);
+      if (runs.size === 0 && this.#runs.get(threadId) === runs) this.#runs.delete(threadId);
+    });
   }
 
   find(threadId: string, runId: string | undefined): ActiveRun<M> | undefined {
-    return runId === undefined ? undefined : this.#runs.get(keyOf(threadId, runId));
+    return this.#of(threadId).find(({ id }) => id === runId);
   }
 
   /** Aborts a run if it belongs to this process, so that it ends before its next heartbeat. */
@@ -21,14 +25,20 @@ export class Runs<M extends Identified> {
     this.find(threadId, runId)?.abort(cause);
   }
 
+  /** Aborts all runs of a chat that belong to this process. */
+  abortAll(threadId: string, cause: AbortCause): void {
+    for (const run of this.#of(threadId)) run.abort(cause);
+  }
+
   /** Returns when no run is active. */
   async flush(): Promise<void> {
-    while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+    while (this.#runs.size > 0)
+      await Promise.all([...this.#runs.keys()].flatMap((id) => this.#of(id)).map(({ ended }) => ended));
   }
-}
 
-function keyOf(threadId: string, runId: string): string {
-  return JSON.stringify([threadId, runId]);
+  #of(threadId: string): ActiveRun<M>[] {
+    return [...(this.#runs.get(threadId) ?? [])];
+  }
 }
 
 /** The shared context of all chats, with the runs of this process. */
