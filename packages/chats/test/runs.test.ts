@@ -5,6 +5,10 @@ import type { Identified } from "../src/chat.ts";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 
+interface Said extends Identified {
+  readonly parts: string[];
+}
+
 const answer = (id: string) => message(id, "assistant");
 
 async function withRun() {
@@ -177,4 +181,39 @@ test.each([
   await run.end({ message: answer("a"), status: "stopped" });
   expect(await mine.stop("c")).toBe(false);
   await other.end({ status: "stopped" });
+});
+
+test("an answer that is changed in place is saved at each beat after an update, and at its end", async () => {
+  const mine = new ChatStore<Said>({ stores: createMemoryStores(), beatMs: 5 }).of("ada");
+  const saved = async () => (await mine.read("c"))?.entries.at(-1)?.message.parts;
+  for (const id of ["a", "other"]) {
+    const run = await mine.begin("c", { append: [{ id: `q${id}`, role: "user", parts: [] }] });
+    const own = { id: id === "a" ? run.messageId : id, role: "assistant" as const, parts: ["one"] };
+    run.update(own);
+    await expect.poll(saved).toEqual(["one"]);
+    own.parts.push("two");
+    run.update(own);
+    await expect.poll(saved).toEqual(["one", "two"]);
+    own.parts.push("three");
+    await run.save();
+    expect(await saved()).toEqual(["one", "two", "three"]);
+    await run.end({ message: own, status: "complete" });
+    const continued = await mine.begin("c", { replace: run.messageId, with: (stored) => stored });
+    const stored = continued.entries.at(-1)?.message;
+    if (!stored) throw new Error("no answer");
+    stored.parts.push("four");
+    await continued.end({ message: stored, status: "complete" });
+    expect(await saved()).toEqual(["one", "two", "three", "four"]);
+  }
+});
+
+test("an answer that is updated without a change is not written again", async () => {
+  const { mine, run } = await withRun();
+  run.update(answer("a"));
+  await run.save();
+  const before = (await mine.read("c"))?.entries;
+  run.update(answer("a"));
+  await run.save();
+  expect((await mine.read("c"))?.entries).toEqual(before);
+  await run.end({ status: "complete" });
 });

@@ -1,6 +1,6 @@
-import { StoreError } from "@scrollback/store-core";
+import { jsonCodec, StoreError } from "@scrollback/store-core";
 import { checkValue, unrefTimer } from "@scrollback/store-core/internal";
-import type { Chat, ChatEntry, Identified, MessageStatus } from "../chat.ts";
+import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { messageProblem } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
@@ -11,28 +11,7 @@ import { untilReachable, whileOutdated } from "../write/attempts.ts";
 import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
 import { missingChat } from "../write/write-chat.ts";
 import { checkRunResult } from "./run-checks.ts";
-
-const abortMessages = {
-  stopped: "the run was asked to stop",
-  "taken-over": "another run has taken the place of this one",
-  deleted: "the chat was deleted",
-  removed: "the answer was removed from the chat while it was made",
-};
-
-/** Why a run's signal was aborted. */
-export type AbortCause = keyof typeof abortMessages;
-
-/** The result of a run. */
-export interface RunResult<M> {
-  /**
-   * The answer. If it is absent, or has no field but `id`, `role`, `authorName` and `createdAt` that is not empty, the last value of
-   * `update` is saved, if any.
-   */
-  readonly message?: M;
-  readonly status: Exclude<MessageStatus, "partial">;
-  /** The reason of the failure. Like `status` it is a part of the answer: without an answer it is not stored. */
-  readonly error?: string;
-}
+import { type AbortCause, abortReason, isRefusal, type RunResult } from "./run-endings.ts";
 
 /** The data of a new run. */
 export interface RunStart<M> {
@@ -43,7 +22,13 @@ export interface RunStart<M> {
   readonly written: Written<M>;
 }
 
-type MakePlan<M extends Identified> = (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>;
+/** The changes of one write of a run. */
+interface RunPlan<M extends Identified> extends Plan<M> {
+  /** The text of the new answer; absent if it stays. */
+  readonly answerText?: string;
+}
+
+type MakePlan<M extends Identified> = (view: ChatView<M>, head: Head, now: number) => Promise<RunPlan<M>>;
 
 /** An answer that this process is generating. The chat's head contains its lease, which heartbeats renew. */
 export class ActiveRun<M extends Identified> {
@@ -67,8 +52,12 @@ export class ActiveRun<M extends Identified> {
   #writing: Promise<unknown> = Promise.resolve();
   #isBeating = false;
   #latest: M | undefined;
-  #saved: M | undefined;
+  #updates = 0;
+  /** The number of updates at the last save. */
+  #savedUpdates = 0;
   #isStored: boolean;
+  /** The text of the answer in the view, whose message the caller may have changed in place; undefined: as its message. */
+  #answerText: string | undefined;
   #end: Promise<void> | undefined;
 
   /** Starts the heartbeats. */
@@ -81,7 +70,9 @@ export class ActiveRun<M extends Identified> {
     this.operationId = operationId;
     this.chat = written.chat;
     this.entries = written.entries.map(publicEntry);
-    this.#isStored = written.entries.some(({ message }) => message.id === messageId);
+    const stored = written.entries.findLast(({ message }) => message.id === messageId);
+    this.#isStored = stored !== undefined;
+    this.#answerText = stored && jsonCodec.encode(stored.message);
     this.#view = ChatView.known<M>(context.stores, location.threadId, written);
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
@@ -96,22 +87,22 @@ export class ActiveRun<M extends Identified> {
 
   /** Aborts {@link ActiveRun.signal}. */
   abort(cause: AbortCause): void {
-    if (!this.signal.aborted)
-      this.#controller.abort(new StoreError("ABORTED", abortMessages[cause], { cause }));
+    if (!this.signal.aborted) this.#controller.abort(abortReason(cause));
     if (cause !== "deleted" && cause !== "taken-over") return;
     // Nothing more can be written.
     this.#close();
   }
 
   /**
-   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O. An answer that the store refuses
-   * is reported to `onError`, and the run goes on.
+   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O and no copy: call it again after
+   * each change, with a new object or the same one. An answer that the store refuses is reported to `onError`, and the run goes on.
    *
    * @throws StoreError `INVALID_ARGUMENT` for a value without an id or a role.
    */
   update(message: M): void {
     checkValue("update", "message", messageProblem, message);
     this.#latest = message;
+    this.#updates++;
   }
 
   /**
@@ -176,7 +167,7 @@ export class ActiveRun<M extends Identified> {
     answer: M | undefined,
     fields: Partial<ChatEntry<M>>,
     now: number,
-  ): Promise<Plan<M>> {
+  ): Promise<RunPlan<M>> {
     const isAnswer = ({ message }: ChatEntry<M>) => message.id === this.messageId;
     const index = this.#isStored ? await view.findIndex(isAnswer) : view.entries.findLastIndex(isAnswer);
     const before = view.entries[index];
@@ -189,12 +180,15 @@ export class ActiveRun<M extends Identified> {
       return isPartial ? { entries: view.entries.with(index, { ...before, ...fields, updatedAt: now }) } : {};
     }
     const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
-    const isKept = before && isSameMessage(before.message, message) && before.status === fields.status;
+    const answerText = jsonCodec.encode(message);
+    const isKept =
+      before?.status === fields.status &&
+      answerText === (this.#answerText ?? jsonCodec.encode(before?.message));
     if (isKept) return {};
     const entry = newEntry(message, now, { ...fields, createdAt: before?.createdAt ?? now });
     return before
-      ? { entries: view.entries.with(index, entry) }
-      : { entries: [...view.entries, entry], isActive: true };
+      ? { answerText, entries: view.entries.with(index, entry) }
+      : { answerText, entries: [...view.entries, entry], isActive: true };
   }
 
   async #onBeat(): Promise<void> {
@@ -204,7 +198,7 @@ export class ActiveRun<M extends Identified> {
     try {
       const { now, leaseMs } = this.#context;
       const beatAt = this.#view.head?.run?.beatAt ?? 0;
-      if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.#saveOrRenew();
+      if (this.#updates !== this.#savedUpdates || now() - beatAt >= leaseMs / 3) await this.#saveOrRenew();
       else await this.#look();
     } catch (error) {
       // The signal reports this already, so it is not an error.
@@ -259,17 +253,19 @@ export class ActiveRun<M extends Identified> {
         if (fresh.head?.incarnation === this.#view.head?.incarnation && isDone(fresh)) return;
         this.#assertOwn(fresh.head);
         this.#view = fresh;
+        this.#answerText = undefined;
       }
       const { head } = this.#view;
       this.#assertOwn(head);
       const time = now();
-      const latest = this.#latest;
+      const updates = this.#updates;
       const options = { method: "run", now: time, operation: undefined, signal: undefined };
       const made = await plan(this.#view, head, time);
       const written = await commitPlan(this.#context, this.#location, this.#view, head, made, options);
       this.#view = ChatView.known<M>(stores, threadId, written);
       this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
-      this.#saved = latest;
+      this.#answerText = made.answerText ?? this.#answerText;
+      this.#savedUpdates = updates;
     };
     // A conflict would say that the run is over.
     const exhausted = (cause: unknown, attempts: number) =>
@@ -288,11 +284,6 @@ export class ActiveRun<M extends Identified> {
     clearInterval(this.#beat);
     this.#finish();
   }
-}
-
-/** Whether the store refuses an answer. It may accept another one. */
-function isRefusal(error: unknown): boolean {
-  return StoreError.is(error, "INVALID_ARGUMENT") || StoreError.is(error, "TOO_LARGE");
 }
 
 /** The change of a heartbeat. */

@@ -1,6 +1,7 @@
 import type { Identified } from "../chat.ts";
 import type { ChatContext } from "../read/context.ts";
-import type { AbortCause, ActiveRun } from "./active-run.ts";
+import type { ActiveRun } from "./active-run.ts";
+import type { AbortCause } from "./run-endings.ts";
 
 /** The runs of this process. */
 export class Runs<M extends Identified> {
