@@ -86,7 +86,7 @@ test("a server that cannot be prepared does not hide the others", async () => {
   await expect(run(process.execPath, [prepareProgram, "redis", "valkey"], { env })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^servers: valkey runs on \S+\nservers: redis failed: .*SCROLLBACK_REDIS_URL does not answer/,
+      /^servers: valkey runs on \S+\nservers: redis failed: .*SCROLLBACK_REDIS_URL does not answer/m,
     ),
   });
 });
