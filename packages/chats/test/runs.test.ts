@@ -38,6 +38,16 @@ for (const [name, drop] of Object.entries(drops))
     expect(await textsIn(mine as never, "c")).toEqual(texts);
   });
 
+test("a run does not take the id of the run that it stops, which would pass for it", async () => {
+  const { mine, run } = await withRun();
+  const again = mine.begin("c", { nothing: true }, { runId: run.id, whileRunning: "stop" });
+  await expect(again).rejects.toMatchObject(storeError("CONFLICT", /runId/));
+  await mine.begin("c", { nothing: true }, { runId: "other", whileRunning: "stop" });
+  await expect(run.end({ message: answer("a"), status: "complete" })).rejects.toMatchObject(
+    storeError("CONFLICT"),
+  );
+});
+
 test("appends and upserts do not end a run", async () => {
   const { mine, run } = await withRun();
   await mine.upsert("c", message("q", "user", "other"));

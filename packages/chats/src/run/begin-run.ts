@@ -32,7 +32,7 @@ export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange
 
 /** The options of {@link OwnedChats.begin}. */
 export interface BeginOptions extends Placed {
-  /** 1 to 256 bytes. Default: a UUID. */
+  /** 1 to 256 bytes, new for each run: `CONFLICT` for that of the chat's unfinished run. Default: a UUID. */
   readonly runId?: string;
   /**
    * The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. `CONFLICT` for the id of a
@@ -98,6 +98,12 @@ export async function beginRun<M extends Identified>(
             throw new StoreError(
               "CONFLICT",
               "begin: a run of the chat is under way; wait for it, or stop it",
+            );
+          // Under the same id the old run, whose process may be alive, would pass for the new one.
+          if (before?.id === id)
+            throw new StoreError(
+              "CONFLICT",
+              "begin: the chat's unfinished run has this runId; use a new one",
             );
           const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
           const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
