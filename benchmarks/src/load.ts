@@ -11,6 +11,15 @@ export interface LoadEffort {
   readonly windows: number;
 }
 
+/** The duration of the measurement of chats. */
+export interface ChatEffort {
+  /** The numbers of chats of the owners. */
+  readonly chats: readonly number[];
+  readonly calls: LoadEffort;
+  /** The number of rounds in which the tabs write. */
+  readonly rounds: number;
+}
+
 /** The measured setups, in the order of the report. A single connection shows the processor time of a commit. */
 const setups = [
   { connections: 1, threads: "one", clients: "one", batch: 1 },

@@ -1,9 +1,8 @@
 import type { Backend } from "./backend.ts";
 import { measureCalls, type Progress } from "./calls.ts";
-import type { ChatEffort } from "./chats/measure.ts";
 import { measureCold } from "./cold.ts";
 import { type Figures, watchMachine } from "./figures.ts";
-import { type LoadEffort, measureLoad } from "./load.ts";
+import { type ChatEffort, type LoadEffort, measureLoad } from "./load.ts";
 import type { Effort } from "./measure.ts";
 import { threadLengths } from "./operations.ts";
 import { measureTracing } from "./tracing.ts";

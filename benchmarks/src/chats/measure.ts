@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import type { Progress } from "../calls.ts";
 import { type ChatFigures, type ChatRow, watchMachine } from "../figures.ts";
-import type { LoadEffort } from "../load.ts";
+import type { ChatEffort } from "../load.ts";
 import { versionOf } from "../versions.ts";
 import { measureDeltas } from "./deltas.ts";
 import { fileRecipe } from "./file-recipe.ts";
@@ -13,15 +13,6 @@ import { type ChatContestants, measureOwner } from "./operations.ts";
 import { scrollbackChats } from "./scrollback.ts";
 import { tables } from "./tables.ts";
 import { measureTabs } from "./tabs.ts";
-
-/** The duration of the measurement of chats. */
-export interface ChatEffort {
-  /** The numbers of chats of the owners. */
-  readonly chats: readonly number[];
-  readonly calls: LoadEffort;
-  /** The number of rounds in which the tabs write. */
-  readonly rounds: number;
-}
 
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
 
