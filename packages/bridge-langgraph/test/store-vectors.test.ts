@@ -146,10 +146,51 @@ test("searches page through more than a hundred items, also those that a filter 
   expect(await store.search(["a"], { query: "cat", limit: 5, offset: 228 })).toHaveLength(2);
 });
 
+test("an item that a search puts right does not move others to a page that was read", async () => {
+  const direction = (text: string) => {
+    const angle = Number(text) / 200;
+    return [Math.cos(angle), Math.sin(angle), 0, 0, 0, 0, 0, 0];
+  };
+  const { driver, watched, store: dying, embeddings } = watchedStore();
+  embeddings.vectorOf = direction;
+  for (let n = 0; n < 110; n++) await dying.put(["a"], `${n}`, { text: `${n}`, isWanted: n === 100 });
+  watched.writesLeft = 1;
+  await Promise.race([dying.put(["a"], "0", { text: "300" }), watched.death]);
+  const { store, embeddings: others } = watchedStore({ driver });
+  others.vectorOf = direction;
+  const found = await store.search(["a"], { query: "0", filter: { isWanted: true } });
+  expect(found.map(({ key }) => key)).toEqual(["100"]);
+});
+
+test("vectors may be typed arrays, and no score is above 1", async () => {
+  const { store, embeddings } = watchedStore();
+  let seed = 1;
+  const random = () => {
+    seed = (seed * 16_807) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  for (let n = 0; n < 50; n++) {
+    const vector = Float32Array.from({ length: 8 }, random);
+    embeddings.vectorOf = () => vector as never;
+    await store.put(["a"], `${n}`, { text: `${n}` });
+    const [found] = await store.search(["a"], { query: "x", limit: 1 });
+    expect(found?.score).toBeLessThanOrEqual(1);
+    expect(found?.score).toBeCloseTo(1, 5);
+  }
+});
+
 test("embeddings of other dimensions, or without a direction, write nothing; neither does a value without a text", async () => {
   const { watched, store, embeddings } = watchedStore();
-  for (const vector of [[1], Array(8).fill(0), Array(8).fill(Number.NaN)]) {
-    embeddings.vectorOf = () => vector;
+  const eight = (value: unknown): unknown[] => Array(8).fill(value);
+  for (const vector of [
+    [1],
+    eight(0),
+    eight(Number.NaN),
+    [...eight(1).slice(1), null],
+    eight("1"),
+    undefined,
+  ]) {
+    embeddings.vectorOf = () => vector as never;
     for (const call of [() => store.put(["a"], "k", { text: "x" }), () => store.search([], { query: "x" })])
       await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   }

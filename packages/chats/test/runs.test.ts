@@ -48,6 +48,35 @@ test("a run does not take the id of the run that it stops, which would pass for 
   );
 });
 
+test("a repetition of begin that comes before the first one has returned gets its run", async () => {
+  const driver = new MemoryDriver();
+  const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
+  await mine.create({ id: "c" });
+  const commit = driver.commit.bind(driver);
+  driver.commit = async (...args) => {
+    const outcome = await commit(...args);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return outcome;
+  };
+  const begin = () => mine.begin("c", { append: [message("q")] }, { operationId: "op" });
+  const [one, two] = await Promise.all([begin(), new Promise((r) => setTimeout(r, 20)).then(begin)]);
+  expect(two).toBe(one);
+});
+
+test("a partial answer whose last update was empty is closed as any other", async () => {
+  const stores = createMemoryStores();
+  const closeAnswer = (said: Said) => ({ ...said, parts: ["closed"] });
+  const mine = new ChatStore<Said>({ stores, closeAnswer }).of("ada");
+  const run = await mine.begin("c", { append: [{ id: "q", role: "user", parts: ["hi"] }] });
+  const answered = (parts: string[]) => ({ id: run.messageId, role: "assistant", parts }) as const;
+  run.update(answered(["open"]));
+  await run.save();
+  run.update(answered([]));
+  await run.end({ status: "stopped" });
+  const stored = (await mine.read("c"))?.entries.at(-1);
+  expect(stored).toMatchObject({ status: "stopped", message: { parts: ["closed"] } });
+});
+
 test("appends and upserts do not end a run", async () => {
   const { mine, run } = await withRun();
   await mine.upsert("c", message("q", "user", "other"));

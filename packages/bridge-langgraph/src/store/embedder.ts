@@ -42,11 +42,13 @@ export class Embedder {
     return this.#checked("search", await this.#embeddings.embedQuery(text));
   }
 
-  #checked(method: string, vector: number[]): number[] {
+  /** A vector as the stores take it: embeddings may return any array of numbers, such as a Float32Array. */
+  #checked(method: string, given: ArrayLike<number> | undefined): number[] {
+    const vector = Array.from(given ?? []);
     if (vector.length !== this.dims)
       invalid(`${method}: index.embeddings returned ${vector.length} dimensions; index.dims is ${this.dims}`);
     const length = Math.hypot(...vector);
-    if (!Number.isFinite(length) || length === 0)
+    if (!vector.every(Number.isFinite) || !Number.isFinite(length) || length === 0)
       invalid(`${method}: index.embeddings returned a vector without a direction, all 0 or not finite`);
     return vector;
   }

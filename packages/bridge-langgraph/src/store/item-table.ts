@@ -99,10 +99,14 @@ export class ItemTable {
     const found = typeof snapshot === "object" ? snapshot : await member.read();
     if (!found.listed) return undefined;
     const { version = found.version, score } = near;
-    // It was found by what it said before, because a process died before it told the entry.
-    if (version < found.version) this.#lists.tellSoon(member, found);
     const item = itemOf(placeOf(member.key), found.stored);
-    return { member, snapshot: found, item, ...(score !== undefined && { score }) };
+    const isStale = version < found.version;
+    return { member, snapshot: found, item, isStale, ...(score !== undefined && { score }) };
+  }
+
+  /** Tells the entry of an item that was found by what it said before: a process died before it told it. */
+  tellAgain({ member, snapshot }: FoundItem): void {
+    this.#lists.tellSoon(member, snapshot);
   }
 
   /** Begins an item's time again after a read, if it has one. Another writer, or a deletion, may be first. */

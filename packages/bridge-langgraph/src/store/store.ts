@@ -207,13 +207,19 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     // Without a filter the entries say enough about the items before `offset`.
     const passed = isFiltered ? 0 : (await take(listed, offset)).length;
     const found: FoundItem[] = [];
+    const stale: FoundItem[] = [];
     while (found.length < end - passed) {
       const batch = await take(listed, isFiltered ? AT_ONCE : Math.min(AT_ONCE, end - passed - found.length));
       if (batch.length === 0) break;
       const items = await Promise.all(batch.map((one) => this.#items.read(one)));
       // An item may have been deleted since it was listed.
-      for (const one of items) if (one && matchesFilter(one.item.value, filter)) found.push(one);
+      for (const one of items) {
+        if (one?.isStale) stale.push(one);
+        if (one && matchesFilter(one.item.value, filter)) found.push(one);
+      }
     }
+    // Not before: they would move to other pages of this search.
+    for (const one of stale) this.#items.tellAgain(one);
     const returned = found.slice(offset - passed, end - passed);
     await inBatches(returned, (one) => this.#items.renew(one));
     return returned.map(({ item, score }) => ({ ...item, ...(score !== undefined && { score }) }));

@@ -34,6 +34,8 @@ export interface FoundItem {
   readonly member: ItemMember;
   readonly snapshot: ItemSnapshot;
   readonly item: Item;
+  /** Whether its entry says what an earlier version of it said. */
+  readonly isStale: boolean;
   /** Of a search by a query. */
   readonly score?: number;
 }

@@ -176,8 +176,10 @@ export class ActiveRun<M extends Identified> {
       return {};
     }
     if (answer === undefined) {
-      const isPartial = before?.status === "partial" && fields.status !== "partial";
-      return isPartial ? { entries: view.entries.with(index, { ...before, ...fields, updatedAt: now }) } : {};
+      if (before?.status !== "partial" || fields.status === "partial") return {};
+      const message =
+        fields.status === "complete" ? before.message : this.#context.closeAnswer(before.message);
+      return { entries: view.entries.with(index, { ...before, ...fields, message, updatedAt: now }) };
     }
     const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
     const answerText = jsonCodec.encode(message);

@@ -56,6 +56,17 @@ export async function beginRun<M extends Identified>(
   asked: RunChange<M> | DecideRunChange<M>,
   options: BeginOptions,
 ): Promise<ActiveRun<M>> {
+  return await context.runs.inTurn(location.threadId, options.operationId, () =>
+    begin(context, location, asked, options),
+  );
+}
+
+async function begin<M extends Identified>(
+  context: RunContext<M>,
+  location: ChatLocation,
+  asked: RunChange<M> | DecideRunChange<M>,
+  options: BeginOptions,
+): Promise<ActiveRun<M>> {
   const {
     runId: id = randomUUID(),
     messageId: given,

@@ -8,6 +8,23 @@ export class Runs<M extends Identified> {
   /** By thread. A run that another process has replaced is here until it notices that. */
   readonly #runs = new Map<string, Set<ActiveRun<M>>>();
 
+  /** The calls of `begin` with an operation id that have not returned. */
+  readonly #beginning = new Map<string, Promise<unknown>>();
+
+  /** Runs the calls of `begin` with one operation id one after the other: a repetition finds the run that the first one adds. */
+  async inTurn<T>(threadId: string, operationId: string | undefined, begin: () => Promise<T>): Promise<T> {
+    if (operationId === undefined) return await begin();
+    const key = JSON.stringify([threadId, operationId]);
+    const begun = (this.#beginning.get(key) ?? Promise.resolve()).then(begin);
+    const settled = begun.catch(() => undefined);
+    this.#beginning.set(key, settled);
+    try {
+      return await begun;
+    } finally {
+      if (this.#beginning.get(key) === settled) this.#beginning.delete(key);
+    }
+  }
+
   add(threadId: string, run: ActiveRun<M>): void {
     const runs = this.#runs.get(threadId) ?? new Set();
     this.#runs.set(threadId, runs.add(run));

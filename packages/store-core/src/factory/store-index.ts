@@ -247,7 +247,8 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
         before: options.before === undefined ? SortKey.ENDS.down : parsedCursor(options.before, "up"),
       };
       const found = await context.request(async () => (await driver.nearestEntries?.(request)) ?? [], signal);
-      return found.map(entryOf);
+      // Rounded, the product of two vectors of length 1 may be a little outside.
+      return found.map((entry) => entryOf({ ...entry, score: Math.max(-1, Math.min(1, entry.score)) }));
     },
     cursorAfter: (entry, direction) => formattedCursor(SortKey.of(entry), direction),
   };
