@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { envelope } from "@scrollback/collections";
-import { type MessageStore, type Revision, retryOnConflict, StoreError } from "@scrollback/store-core";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { retried } from "../retried.ts";
 import { formatAfter, formatOf, type LogFormat } from "./log-format.ts";
 import type { LogAddition, LogMessage, PlacedMessage } from "./log-message.ts";
 import {
@@ -268,12 +269,4 @@ function countOf(found: readonly FoundCheckpoint[]): number {
 /** The position of the oldest checkpoint that is cached; the beginning of a window without so many. */
 function cachedFrom(window: LogWindow): number {
   return checkpointsOf(window).at(CACHED - 1)?.position ?? window.low;
-}
-
-/** At most 20 repetitions. The other process made progress, so the pauses stay below 200 ms. */
-export const RETRIES = { attempts: 21, longestPause: 3 };
-
-/** Runs a read and the write that depends on it. Repeats both if another process has written meanwhile. */
-export function retried<T>(write: () => Promise<T>): Promise<T> {
-  return retryOnConflict(write, RETRIES);
 }

@@ -13,10 +13,11 @@ import {
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
 import { isStoreFactory } from "@scrollback/store-core/internal";
-import { CheckpointLog, retried } from "../log/checkpoint-log.ts";
+import { CheckpointLog } from "../log/checkpoint-log.ts";
 import { CheckpointWriter } from "../log/checkpoint-writer.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
 import { encodeWrites, writesAddition } from "../log/pending-writes.ts";
+import { retried } from "../retried.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import {
   addressOf,

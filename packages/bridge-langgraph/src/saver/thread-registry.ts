@@ -12,7 +12,8 @@ import {
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import type { Change, Revision, StoreFactory } from "@scrollback/store-core";
-import { type LogRegistration, RETRIES, retried } from "../log/checkpoint-log.ts";
+import type { LogRegistration } from "../log/checkpoint-log.ts";
+import { RETRIES, retried } from "../retried.ts";
 import type { ThreadNames } from "./names.ts";
 
 /** All threads have the same order in their list, so it sorts them by id. */

@@ -2,14 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { type Listed, Lists, type Missing, nameOf, Records, systemListClock } from "@scrollback/collections";
 import type { ListItem, NearListItem } from "@scrollback/collections/internal";
-import {
-  type Revision,
-  retryOnConflict,
-  StoreError,
-  type StoreFactory,
-  type StoreIndex,
-} from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
+import { RETRIES, retried } from "../retried.ts";
 import type { Embedder, ItemFields } from "./embedder.ts";
 import { expiring } from "./expiring-stores.ts";
 import {
@@ -33,8 +28,6 @@ import {
 
 /** The maximum number of entries of one request. */
 export const MAX_PAGE = 100;
-/** At most 20 repetitions. The other process made progress, so the pauses stay below 200 ms. */
-const RETRIES = { attempts: 21, longestPause: 3 };
 /** A read renews an item's time after this part of it. */
 const RENEWED_AFTER = 0.1;
 
@@ -133,7 +126,7 @@ export class ItemTable {
     const member = this.#member(place);
     const vectors = (await this.#embedder?.ofItem(value, index)) ?? [];
     const own = index !== undefined && { index };
-    const { found, written } = await retryOnConflict(async () => {
+    const { found, written } = await retried(async () => {
       const found = await member.read();
       const updatedAt = Date.now();
       if (found.listed) {
@@ -159,7 +152,7 @@ export class ItemTable {
       );
       // Its expiry was taken before the commit, so that no list believes the entry after the item has expired.
       return { found, written: snapshotOf(stored, listed, revision) };
-    }, RETRIES);
+    });
     const told = { ...written, vectors };
     // An entry with a time must not end before its item, also if this process ends with the call; a search must find what was put.
     if (!found.listed || this.#embedder || found.stored.expiresAt !== written.stored.expiresAt)
