@@ -1,4 +1,5 @@
 import type { Locator, Page } from "playwright-core";
+import { load } from "../../../test/browser.ts";
 
 /** A user's actions on the page, by the names that screen readers announce. */
 export class ChatPage {
@@ -74,7 +75,7 @@ export class ChatPage {
   }
 
   async reload(): Promise<void> {
-    await this.page.reload();
+    await load(this.page);
     await this.field.waitFor();
   }
 }

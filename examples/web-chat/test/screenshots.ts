@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { startBrowser } from "../../../test/browser.ts";
+import { load, startBrowser } from "../../../test/browser.ts";
 import { ChatPage } from "./chat-page.ts";
 import { importChats } from "./import-chats.ts";
 import { startWebChat } from "./server-process.ts";
@@ -140,7 +140,7 @@ for (const { name, title, size = WIDE, theme = "light", show } of states) {
   expect("409");
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme: theme });
-  await page.goto(server.url);
+  await load(page, server.url);
   const chat = new ChatPage(page);
   await chat.field.waitFor();
   await show(chat, page);

@@ -40,7 +40,7 @@ export function setUpWebChat(): WebChatTests {
     const all = visits.splice(0);
     for (const { page } of all) await page.context().close();
     for (const one of servers.splice(0)) await one[Symbol.asyncDispose]();
-    expect(all.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(all.flatMap(({ errors }) => errors).join("\n")).toBe("");
   });
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();

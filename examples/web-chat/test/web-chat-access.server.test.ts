@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { load } from "../../../test/browser.ts";
 import { setUpWebChat } from "./setup.ts";
 
 /** The problems that axe finds in the current state of a page, one line per element. */
@@ -174,12 +175,12 @@ test("axe finds no problem in error states", async () => {
   await page.getByRole("alert").waitFor();
   const found = await problems(page, "updated elsewhere");
   await page.route("**/api/chats**", (route) => route.fulfill({ status: 503, json: { message: "not now" } }));
-  await page.reload();
+  await load(page);
   await page.getByText("The chats could not be loaded.").waitFor();
   await page.getByText("The chat could not be loaded").waitFor();
   found.push(...(await problems(page, "not loaded")));
   await page.unroute("**/api/chats**");
-  await page.goto(`${tests.server.url}/chat/none`);
+  await load(page, `${tests.server.url}/chat/none`);
   await page.getByText("This chat does not exist").waitFor();
   found.push(...(await problems(page, "missing", [WIDE])));
   expect(found).toEqual([]);
@@ -190,7 +191,7 @@ test("an error shows that chats cannot be loaded, and they are loaded once that 
   await chat.send("Count to 3");
   allow("503", "404");
   await page.route("**/api/chats**", (route) => route.fulfill({ status: 503, json: { message: "not now" } }));
-  await page.reload();
+  await load(page);
   await page.getByText("The chats could not be loaded.").waitFor();
   await page.getByText("The chat could not be loaded").waitFor();
   await page.unroute("**/api/chats**");
@@ -198,7 +199,7 @@ test("an error shows that chats cannot be loaded, and they are loaded once that 
   await expect.poll(() => chat.titles()).toEqual(["Counting"]);
   await page.getByRole("main").getByRole("button", { name: "Try again" }).click();
   await expect.poll(() => chat.texts()).toEqual(["Count to 3", "1 2 3"]);
-  await page.goto(`${tests.server.url}/chat/none`);
+  await load(page, `${tests.server.url}/chat/none`);
   await page.getByText("This chat does not exist").waitFor();
   await chat.button("Start a new chat").click();
   await chat.field.waitFor();

@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
+import { load } from "../../../test/browser.ts";
 import type { ChatPage } from "./chat-page.ts";
 import { setUpWebChat } from "./setup.ts";
 
@@ -20,14 +21,14 @@ test("a tool is approved after a reload, on the other of two servers, and runs o
   await chat.send("Delete notes.txt");
   expect(await files()).toContain("notes.txt");
   const path = new URL(page.url()).pathname;
-  await page.goto(`${other.url}${path}`);
+  await load(page, `${other.url}${path}`);
   await chat.button("Approve").click();
   await page.getByText("Done. notes.txt is deleted.").waitFor();
   await chat.answered();
   expect(await files()).not.toContain("notes.txt");
   expect(await page.getByText("Deleted notes.txt").count()).toBe(1);
 
-  await page.goto(`${tests.server.url}${path}`);
+  await load(page, `${tests.server.url}${path}`);
   await chat.send("Delete draft.txt");
   await chat.button("Deny").click();
   await page.getByText("I left draft.txt where it is.").waitFor();
@@ -40,7 +41,7 @@ test("an answer that another server generates is shown by its saved text", async
   const { chat, page } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await waitForTen(chat);
-  await page.goto(`${other.url}${new URL(page.url()).pathname}`);
+  await load(page, `${other.url}${new URL(page.url()).pathname}`);
   await chat.button("Stop").waitFor();
   await chat.answered();
   expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
@@ -55,14 +56,14 @@ test("with Redis, another server streams an answer, and stops it", async () => {
   await chat.send(COUNT, { wait: false });
   await waitForTen(chat);
   const resumed = page.waitForResponse((response) => response.url().endsWith("/stream"));
-  await page.goto(`${other.url}${new URL(page.url()).pathname}`);
+  await load(page, `${other.url}${new URL(page.url()).pathname}`);
   expect((await resumed).status()).toBe(200);
   await chat.answered();
   expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
 
   await chat.act(chat.messages.last(), "Regenerate");
   await waitForTen(chat);
-  await page.goto(`${one.url}${new URL(page.url()).pathname}`);
+  await load(page, `${one.url}${new URL(page.url()).pathname}`);
   await waitForTen(chat);
   await chat.button("Stop").click();
   await page.getByText("You stopped this answer.").waitFor();
@@ -99,7 +100,7 @@ test("a server that receives SIGTERM saves the partial answer", async () => {
   await waitForTen(chat);
   await ended.kill("SIGTERM");
   await tests.start(folder, { port: Number(new URL(ended.url).port) });
-  await page.reload();
+  await load(page);
   await page.getByText("You stopped this answer.").waitFor();
   expect((await chat.texts())[1]).toMatch(/^1 2 3 4 5 6 7 8 9 10/);
 });
@@ -147,7 +148,7 @@ test("owners see only their own chats; a request without a cookie or from anothe
 
   const stranger = await tests.visit();
   stranger.expect("404");
-  await stranger.page.goto(page.url());
+  await load(stranger.page, page.url());
   await stranger.page.getByText("This chat does not exist").waitFor();
   expect(await stranger.chat.titles()).toEqual([]);
 });
