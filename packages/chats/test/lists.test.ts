@@ -4,6 +4,7 @@ import { StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { expect, test, vi } from "vitest";
+import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { message, storeError } from "../src/contract/values.ts";
@@ -271,8 +272,7 @@ test("a creation that is refused leaves nothing in a list", async () => {
 });
 
 test("nothing keeps the process alive after a flush", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  try {
+  const flushed = async () => {
     const { connect } = setUp();
     const chats = connect();
     await chats.of("ada").create({ id: "c" });
@@ -280,7 +280,6 @@ test("nothing keeps the process alive after a flush", async () => {
     expect(vi.getTimerCount()).toBe(1);
     await chats.flush();
     expect(vi.getTimerCount()).toBe(0);
-  } finally {
-    vi.useRealTimers();
-  }
+  };
+  await withFakeTimers(flushed, { toFake: ["setTimeout", "clearTimeout"] });
 });

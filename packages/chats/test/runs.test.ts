@@ -61,6 +61,7 @@ test("a repetition of begin that comes before the first one has returned gets it
   const begin = () => mine.begin("c", { append: [message("q")] }, { operationId: "op" });
   const [one, two] = await Promise.all([begin(), new Promise((r) => setTimeout(r, 20)).then(begin)]);
   expect(two).toBe(one);
+  await one.end({ status: "stopped" });
 });
 
 test("a partial answer whose last update was empty is closed as any other", async () => {

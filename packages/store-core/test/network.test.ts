@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { clientFrom, errorTable, isUrl, PendingCalls } from "../src/driver.ts";
 import { StoreError } from "../src/index.ts";
 
@@ -125,8 +126,7 @@ describe("pending calls", () => {
   });
 
   test("fail after their timeout without a reply", async () => {
-    vi.useFakeTimers();
-    try {
+    await withFakeTimers(async () => {
       const call = new PendingCalls().run(forever, 4_000);
       let isSettled = false;
       const settle = () => {
@@ -139,9 +139,7 @@ describe("pending calls", () => {
       await vi.advanceTimersByTimeAsync(1);
       await outcome;
       expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+    });
   });
 
   test("fail with CLOSED as soon as the driver closes, and so do later ones, which send nothing", async () => {

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, aroundEach, describe, expect, test, vi } from "vitest";
+import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import type { ConnectionPool } from "../src/driver.ts";
 
@@ -164,12 +165,7 @@ const steps = fc.array(
 );
 
 describe("requests on a pool", () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  aroundEach((run) => withFakeTimers(run));
 
   test("settle in time and share no connection, whatever the connections do", async () => {
     const scenario = fc.record({
