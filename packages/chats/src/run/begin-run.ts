@@ -43,6 +43,7 @@ export interface BeginOptions extends Placed {
   /**
    * The handling of a run that is not lost. `"reject"` (default): this call fails with `CONFLICT`. Otherwise this call requests
    * that run to stop, waits up to 1 second for its end, and fences it off. Its last saved answer stays, as `"stopped"`.
+   * Its end changes the chat, so a call with `expectedRevision` then fails with `CONFLICT`.
    */
   readonly whileRunning?: "reject" | "stop";
   /** The fields of a chat that this call creates. */
