@@ -170,3 +170,20 @@ test("a deletion is five requests, however many checkpoints there are", async ()
   const { reads, commits, deletions, entries } = watched;
   expect(reads.length + commits.length + deletions.length + entries.length).toBe(5);
 });
+
+test("a call of a subgraph reads no names of the calls before it", async () => {
+  const driver = new MemoryDriver();
+  const read = driver.read.bind(driver);
+  let names = 0;
+  driver.read = async (request) => {
+    const page = await read(request);
+    if (request.threadId === "langgraph:thread:t") names += page.entries.length;
+    return page;
+  };
+  const { saver } = watch(driver);
+  for (let call = 0; call < 20; call++)
+    await putValues(saver, configOf("t", undefined, `sub:${call}`), "1", { call });
+  expect(names).toBe(0);
+  await saver.deleteThread("t");
+  expect(names).toBe(20);
+});

@@ -38,8 +38,8 @@ function ignored(): void {}
 
 /** A registration at one revision. */
 interface Registered extends Snapshot<true> {
-  /** In the order in which they were first written. */
-  readonly namespaces: readonly string[];
+  /** In the order in which they were first written. Undefined if only the head was read. */
+  readonly namespaces?: readonly string[];
 }
 
 /**
@@ -67,7 +67,9 @@ export class ThreadRegistry {
 
   /** Registers a namespace of a thread, for the log of its checkpoints. */
   registration(threadId: string, namespace: string): LogRegistration {
-    const member = this.#member(threadId);
+    // A call of a subgraph has a namespace of its own: to register it must not cost more with each call before it.
+    const member = this.#member(threadId, { isHeadOnly: true });
+    const whole = this.#member(threadId);
     let added: Registered | undefined;
     return {
       add: () =>
@@ -90,9 +92,9 @@ export class ThreadRegistry {
       renew: () =>
         this.#exclusively(threadId, () =>
           retried(async () => {
-            const registered = await this.#add(member, namespace);
-            const placed = await member.place(registered, registered.listed);
-            await this.#lists.tell(member, placed);
+            const registered = await this.#add(whole, namespace);
+            const placed = await whole.place(registered, registered.listed);
+            await this.#lists.tell(whole, placed);
             return placed.expiresAt;
           }),
         ),
@@ -108,7 +110,7 @@ export class ThreadRegistry {
     const found = await member.read();
     if (!found.listed) return [];
     if (!isListed) this.#lists.seen(member, found);
-    return found.namespaces;
+    return found.namespaces ?? [];
   }
 
   /** The ids of all threads. */
@@ -124,8 +126,9 @@ export class ThreadRegistry {
     await this.#lists.remove(this.#member(threadId), {
       ...RETRIES,
       clear: async (registered) => {
-        if (registered === "unreadable") await this.#removeByName(threadId);
-        else for (const namespace of registered.namespaces) await removeNamespace(namespace);
+        const namespaces = registered === "unreadable" ? undefined : registered.namespaces;
+        if (!namespaces) await this.#removeByName(threadId);
+        else for (const namespace of namespaces) await removeNamespace(namespace);
       },
     });
   }
@@ -150,8 +153,9 @@ export class ThreadRegistry {
         const { revision } = await this.#stores.open(logOf(namespace)).read({ limit: 0 });
         if (revision === null) gone.add(namespace);
       }
-      const rest = found.namespaces.filter((namespace) => !gone.has(namespace));
-      if (rest.length < found.namespaces.length) await this.#place(member, found, found.listed, rest);
+      const { namespaces: all = [] } = found;
+      const rest = all.filter((namespace) => !gone.has(namespace));
+      if (rest.length < all.length) await this.#place(member, found, found.listed, rest);
     });
   }
 
@@ -160,12 +164,12 @@ export class ThreadRegistry {
     await this.#lists.flush();
   }
 
-  /** Adds a namespace to the registration if necessary. Returns the registration that has it. */
+  /** Adds a namespace to the registration, unless it was read and has it. Returns the registration that has it. */
   async #add(member: Member<true, Registered>, namespace: string): Promise<Registered> {
     const { before, registered } = await retried(async () => {
       const found = await member.read();
       const before = found.listed && found;
-      if (before?.namespaces.includes(namespace)) return { before, registered: before };
+      if (before?.namespaces?.includes(namespace)) return { before, registered: before };
       return { before, registered: await this.#write(member, before, found.revision, namespace) };
     });
     // The process that created the registration may have died before it told the list.
@@ -180,9 +184,7 @@ export class ThreadRegistry {
     expectedRevision: Missing["revision"],
     namespace: string,
   ): Promise<Registered> {
-    const { incarnation, version, namespaces } = before ?? {
-      ...{ incarnation: randomUUID(), version: 0, namespaces: [] },
-    };
+    const { incarnation, version } = before ?? { incarnation: randomUUID(), version: 0 };
     const draft = { version: version + 1, order: ORDER, told: true as const };
     let expiresAt: number | undefined;
     const { listed, revision } = await this.#lists.write(
@@ -198,8 +200,7 @@ export class ThreadRegistry {
         return written;
       },
     );
-    const written = { ...draft, incarnation, listed, revision, namespaces: [...namespaces, namespace] };
-    return { ...written, expiresAt };
+    return { ...draft, incarnation, listed, revision, expiresAt };
   }
 
   /** Deletes the logs of a thread whose registration cannot say its namespaces. */
@@ -264,20 +265,34 @@ export class ThreadRegistry {
       append: namespaces.map((namespace) => envelope("user", namespace)),
     };
     const written = await this.#commit(threadId, registered, { ...names, metadata }, before);
-    return { ...registered, ...written, version, listed, namespaces: namespaces ?? registered.namespaces };
+    return { ...registered, ...written, version, listed };
   }
 
-  #member(threadId: string): Member<true, Registered> {
+  #member(threadId: string, { isHeadOnly = false } = {}): Member<true, Registered> {
     const store = this.#stores.open(this.#names.thread(threadId));
     return {
       ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
       async read(signal): Promise<Registered | Missing> {
-        const { entries, revision, metadata, expiresAt } = await store.read(signal ? { signal } : {});
+        const { entries, revision, metadata, expiresAt } = await store.read({
+          ...(signal && { signal }),
+          ...(isHeadOnly && { limit: 0 }),
+        });
         const head = parseListed<Head>(store.threadId, metadata, owner);
         if (!head || revision === null) return { revision };
         const { incarnation, writes: version, listed } = head;
-        const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
-        return { incarnation, version, listed, order: ORDER, told: true, revision, namespaces, expiresAt };
+        const registered = {
+          incarnation,
+          version,
+          listed,
+          order: ORDER,
+          told: true as const,
+          revision,
+          expiresAt,
+        };
+        if (isHeadOnly) return registered;
+        // Writers that raced to create a log have each registered it.
+        const names = new Set(entries.map(({ message }) => valueOfEnvelope<string>(message)));
+        return { ...registered, namespaces: [...names] };
       },
       place: async (registered, listed) => await this.#place(store, registered, listed),
     };
