@@ -3,13 +3,14 @@
 -- p_vectors has all vectors of an entry, each of p_dimensions and of length 1, one after another; NULL: unchanged; '{}': none.
 
 -- Removes at most 100 expired entries of an index, but not the one that is being written. Rows that another write locks are left to it: two
--- sweeps in different orders would deadlock.
+-- sweeps in different orders would deadlock. By ctid and with a time that is computed once, so that each plan, also one that was made when the
+-- table was empty, reads expired rows only.
 CREATE FUNCTION "scrollback".sweep_entries_v1(p_name text, p_place text) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM "scrollback".entries WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND place IN (
-    SELECT place FROM "scrollback".entries
-    WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND name = p_name AND expires_at <= clock_timestamp()
-      AND place <> p_place LIMIT 100 FOR UPDATE SKIP LOCKED
-  )
+  DELETE FROM "scrollback".entries WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM "scrollback".entries
+    WHERE scope = coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_name
+      AND expires_at <= (SELECT clock_timestamp()) AND place <> p_place LIMIT 100 FOR UPDATE SKIP LOCKED
+  ))
 $$;
 
 -- Inserts an entry, unless there is one at its place. Returns whether it was inserted.
@@ -87,18 +88,18 @@ RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_scope CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_name;
 BEGIN
   IF p_down THEN
     RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
     FROM "scrollback".entries e
-    WHERE e.tenant = v_tenant AND e.name = p_name AND left(e.sort, 96) <= left(p_after, 96) AND e.sort < p_after
+    WHERE e.scope = v_scope AND left(e.sort, 96) <= left(p_after, 96) AND e.sort < p_after
       AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
     ORDER BY left(e.sort, 96) DESC, e.sort DESC LIMIT p_limit;
   ELSE
     RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
     FROM "scrollback".entries e
-    WHERE e.tenant = v_tenant AND e.name = p_name AND left(e.sort, 96) >= left(p_after, 96) AND e.sort > p_after
+    WHERE e.scope = v_scope AND left(e.sort, 96) >= left(p_after, 96) AND e.sort > p_after
       AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
     ORDER BY left(e.sort, 96), e.sort LIMIT p_limit;
   END IF;
@@ -123,7 +124,7 @@ BEGIN
       FROM generate_series(1, cardinality(e.vectors), v_dimensions) AS first
     ) END AS score OFFSET 0
   ) s
-  WHERE e.tenant = coalesce(current_setting('scrollback.tenant', true), '') AND e.name = p_name AND e.dimensions = v_dimensions
+  WHERE e.scope = coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_name AND e.dimensions = v_dimensions
     AND left(e.sort, 96) >= left(p_after, 96) AND e.sort > p_after AND left(e.sort, 96) <= left(p_before, 96) AND e.sort < p_before
     AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
   ORDER BY s.score DESC, e.sort LIMIT p_limit OFFSET p_offset;
@@ -138,13 +139,16 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_begin CONSTANT text := v_tenant || chr(30) || p_prefix;
   v_name text := p_after;
 BEGIN
   FOR place IN 1..p_limit LOOP
     SELECT e.name INTO v_name FROM "scrollback".entries e
-    WHERE e.tenant = v_tenant AND e.name >= p_prefix AND e.name > v_name AND e.name <= p_prefix || repeat(chr(1114111), 257)
-      AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
-    ORDER BY e.name LIMIT 1;
+    WHERE e.scope >= v_begin AND e.scope > v_tenant || chr(30) || v_name
+      AND e.scope <= v_begin || repeat(chr(1114111), 257)
+      -- A tenant may have a U+001E.
+      AND e.tenant = v_tenant AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+    ORDER BY e.scope LIMIT 1;
     EXIT WHEN NOT FOUND;
     RETURN QUERY VALUES (v_name);
   END LOOP;

@@ -212,7 +212,7 @@ describe("in tables of 20,000 rows", () => {
     const store = stores.open();
     for (let batch = 0; batch < 10; batch++) await store.addMessages(Array(1_000).fill(user("Hello")));
     const index = stores.index("list");
-    const entry = { version: 0, order: 0, value: 1 };
+    const entry = { version: 0, order: 0, value: 1, expiresAt: Date.now() + 3_600_000 };
     for (let id = 0; id < 300; id++)
       await index.insert({ key: `${id % 100}`, id: `${id}` }, { ...entry, order: id });
     await client.query(`INSERT INTO ${used.quoted}.entries

@@ -44,5 +44,5 @@ export function postgresHarnesses(
 }
 
 function withoutVectors(capabilities: DriverCapabilities): DriverCapabilities {
-  return { ...capabilities, index: { maxValueBytes: MAX_VALUE_BYTES } };
+  return Object.freeze({ ...capabilities, index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) });
 }

@@ -42,6 +42,20 @@ test("what is written in a transaction of a PGlite is undone with it", async () 
   expect(await outside.open("b").listMessages()).toEqual([]);
 });
 
+test("an index of a tenant whose name begins with another tenant's and a separator is not listed for that one", async () => {
+  await using stores = createPostgresStores({ client });
+  await stores.setup();
+  const entry = { version: 0, order: 0, value: 1 };
+  const as = (tenant: string) => client.query("SELECT set_config('scrollback.tenant', $1, false)", [tenant]);
+  onTestFinished(async () => void (await as("")));
+  await as("a\u001eb");
+  await stores.index("c").insert({ key: "k", id: "1" }, entry);
+  await as("a");
+  await stores.index("d").insert({ key: "k", id: "1" }, entry);
+  expect((await stores.listIndexes()).names).toEqual(["d"]);
+  expect((await stores.index("b\u001ec").list()).entries).toEqual([]);
+});
+
 test("listen: a watched thread is hinted at commits and deletions of other stores, not at rolled back ones", async () => {
   await using stores = createPostgresStores({ client, listen: true });
   await stores.setup();
