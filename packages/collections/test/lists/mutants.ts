@@ -139,8 +139,8 @@ export const listsMutants: readonly ListsMutant[] = [
       {
         file: "store-core/src/memory/memory-index.ts",
         inside: "updateEntry",
-        from: "if (found.entry.version < put.version) this.#put(put);",
-        to: "this.#put(put);",
+        from: "if (found.entry.version < put.version) this.#put(",
+        to: "this.#put(",
       },
     ],
   },
@@ -180,7 +180,14 @@ export const listsMutants: readonly ListsMutant[] = [
   {
     rule: "a creation of unknown outcome leaves its entry",
     seed: 1,
-    changes: [change("lists", "write", 'if (StoreError.is(error, "CONFLICT")) await', "await")],
+    changes: [
+      change(
+        "lists",
+        "write",
+        "if (StoreError.is(error) && REFUSALS.includes(error.code))\n        await",
+        "await",
+      ),
+    ],
   },
   {
     rule: "a read tells the lists",
