@@ -67,6 +67,7 @@ const build: Part = {
   command: ["turbo", "run", "build", "--output-logs=errors-only"],
 };
 const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
+const pages: Part = { name: "pages", minutes: 0.1, command: ["npm", "run", "--silent", "pages"] };
 const units = tests("unit tests", 3.5, ["unit"]);
 // More workers than cores, because these tests wait for servers.
 const onServers = tests("tests on servers", 10, ["server"], { files: ["--maxWorkers=4"] });
@@ -111,6 +112,8 @@ const plans: Record<string, Plan> = {
         },
       }),
     ],
+    // A deep test checks that they are up to date.
+    [pages],
     [
       tests("deep tests", 60, ["deep"], {
         env: { ...DEEP, SCROLLBACK_MATRIX: JSON.stringify({ file: "docs/generated/matrix-servers.md" }) },
@@ -125,7 +128,7 @@ const plans: Record<string, Plan> = {
         command: ["node", "scripts/frameworks.ts", ".results/all-tests.json", ".results/deep-tests.json"],
       },
     ],
-    [{ name: "pages", minutes: 0.1, command: ["npm", "run", "--silent", "pages"] }],
+    [pages],
   ],
 };
 
