@@ -2,6 +2,7 @@
 
 import { StoreError } from "@scrollback/store-core";
 import type { RecordLogDriver } from "../../src/index.ts";
+import { FIRST_ROW } from "../../src/record-log.ts";
 import { hashOf, subsetsOf } from "./choices.ts";
 import { Drivers, type Surroundings } from "./drivers.ts";
 import type { Call, Event } from "./history.ts";
@@ -12,6 +13,8 @@ import { START, Words } from "./words.ts";
 
 /** More than any call needs. */
 const MOST_REQUESTS = 60;
+/** The time within which a request that inserts or amends a root takes effect, as docs/explanation/record-log.md assumes. */
+const ROOT_LATE_MS = 14 * 86_400_000;
 
 class ConnectionLost extends Error {}
 
@@ -20,6 +23,7 @@ export class Violation extends Error {}
 
 interface Pending {
   readonly order: Order;
+  readonly sentAt: number;
   readonly process: Process | undefined;
   /** The effect was made; only the reply is missing. */
   reply?: { readonly value: unknown };
@@ -133,7 +137,9 @@ export class World {
     const isDone = ({ isBusy, isDead }: Process) => isDead || !isBusy;
     const { jumpsAfter = [] } = this.#scope;
     const isJumpDue = jumpsAfter.every((index) => this.#processes.slice(index, index + 1).every(isDone));
-    if (jump !== undefined && isJumpDue) {
+    const mustArrive = ({ order, sentAt, reply }: Pending, until: number) =>
+      !reply && isOfRoots(order) && sentAt + ROOT_LATE_MS < until;
+    if (jump !== undefined && isJumpDue && !this.#pending.some((one) => mustArrive(one, this.now + jump))) {
       add(
         () => `${jump / 86_400_000} days pass`,
         () => {
@@ -200,7 +206,7 @@ export class World {
       this.#words.nameRow(order.row, process.index, process.sent);
     }
     return new Promise((resolve, reject) => {
-      this.#pending.push({ order, process, resolve, reject });
+      this.#pending.push({ order, sentAt: this.now, process, resolve, reject });
     });
   }
 
@@ -372,4 +378,9 @@ export function settled(): Promise<void> {
   return new Promise((resolve) => {
     void Promise.resolve().then(() => process.nextTick(resolve));
   });
+}
+
+function isOfRoots(order: Order): boolean {
+  if (order.verb === "insert") return order.row.number < FIRST_ROW;
+  return order.verb === "amend" && order.amendments.some(({ from }) => from < FIRST_ROW);
 }
