@@ -112,13 +112,6 @@ export const sourceMutants: readonly SourceMutant[] = [
       "userless: search.userless",
     ],
     [
-      "dropped parts of steps count as searched",
-      "C6",
-      "trimming/trimming.ts",
-      "startless: Math.min(search.startless, kept.next)",
-      "startless: search.startless",
-    ],
-    [
       "a step is cut behind a call",
       "C6",
       "trimming/trimming.ts",

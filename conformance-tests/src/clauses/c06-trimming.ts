@@ -39,6 +39,13 @@ const afterSearches: [number, { drop: number; append: string }[]][] = [
       { drop: 3, append: "uuu" },
     ],
   ],
+  [
+    2,
+    [
+      { drop: 0, append: "kk" },
+      { drop: 1, append: "ut" },
+    ],
+  ],
 ];
 
 /** The same thread with other options. */

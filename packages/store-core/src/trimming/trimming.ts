@@ -148,9 +148,9 @@ export function planCommit(
     return record === undefined ? kindAt(sequence, kept) : kindOfRecord(record);
   };
   const known = {
-    // The numbers of dropped messages are used again.
+    // The numbers of dropped messages are used again. What cannot begin the tail comes before `first`, which no drop passes.
     userless: Math.min(search.userless, kept.next),
-    startless: Math.min(search.startless, kept.next),
+    startless: search.startless,
     newestCompaction: newestCompactionIn(kept, grown.next, kindOf, search),
   };
   const { maxMessages, trimming } = limits;
