@@ -15,8 +15,8 @@ export default defineConfig({
     // A second, the default, is too short on a busy machine.
     expect: { poll: { timeout: 30_000 } },
     include: [
-      "conformance-tests/test/conformance-{memory,record-log}.test.ts",
-      "packages/store-sqlite/test/conformance.test.ts",
+      "conformance-tests/test/conformance-memory.test.ts",
+      "packages/{record-log,store-sqlite}/test/conformance.test.ts",
       // Testcontainers, which starts its servers, takes no Node so old.
       ...(isOldest ? [] : ["packages/store-redis/test/conformance{.server,-cluster.deep}.test.ts"]),
     ],
