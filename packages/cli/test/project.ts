@@ -30,7 +30,13 @@ export class Project implements AsyncDisposable {
     env: Record<string, string> = {},
   ): Promise<Project> {
     const path = await mkdtemp(join(tmpdir(), "scrollback-project-"));
-    const names = ["store-core", "record-log", "collections", ...adapters.map((name) => `store-${name}`), "cli"];
+    const names = [
+      "store-core",
+      "record-log",
+      "collections",
+      ...adapters.map((name) => `store-${name}`),
+      "cli",
+    ];
     const folders = names.map((name) => `packages/${name}`);
     const tarballs = (await packedPackages(folders)).map(({ tarball }) => tarball);
     await writeFile(join(path, "package.json"), JSON.stringify({ name: "project", private: true }));
