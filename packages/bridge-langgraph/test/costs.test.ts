@@ -187,3 +187,13 @@ test("a call of a subgraph reads no names of the calls before it", async () => {
   await saver.deleteThread("t");
   expect(names).toBe(20);
 });
+
+test("writers that register namespaces at once register each of them once", async () => {
+  const { driver, saver } = watch();
+  const namespaces = Array.from({ length: 30 }, (_, call) => `sub:${call}`);
+  await Promise.all(
+    namespaces.map((namespace) => putValues(saver, configOf("t", undefined, namespace), "1", { n: 1 })),
+  );
+  const { entries } = await createStores(driver).open("langgraph:thread:t").read();
+  expect(entries).toHaveLength(namespaces.length);
+});

@@ -10,7 +10,7 @@
 -- One row per thread, as its newest commit left it. An expired thread counts as absent; sweep_v1() removes its rows. No index has a column
 -- that a commit changes, so that commits are HOT updates.
 CREATE TABLE "scrollback".threads (
-  tenant text COLLATE "C" NOT NULL CHECK (octet_length(tenant) <= 128),
+  tenant text COLLATE "C" NOT NULL CHECK (octet_length(tenant) <= 128 AND strpos(tenant, chr(30)) = 0),
   id text COLLATE "C" NOT NULL,
   -- Identifies the thread from its first commit until it expires or is deleted.
   life text COLLATE "C" NOT NULL,
@@ -78,11 +78,12 @@ CREATE TABLE "scrollback".deletions (
 CREATE INDEX deletions_thread ON "scrollback".deletions (tenant, thread);
 
 -- One row per entry of an index. The key of a B-tree has at most 2,704 bytes, and names have up to 1,024 each: so the primary key is a
--- digest, and the order is indexed by its beginning. No other index begins with the tenant: a plan that was made when the table was empty
--- could use it for a search by place, and would read all entries.
+-- digest, and the order is indexed by its beginning. No index begins with the tenant: a plan that was made when the table was empty, or for
+-- small tenants, could use it for any search, and would read all entries of the tenant. No tenant and no name has a U+001E.
 CREATE TABLE "scrollback".entries (
-  tenant text COLLATE "C" NOT NULL,
-  place text COLLATE "C" NOT NULL,
+  tenant text COLLATE "C" NOT NULL CHECK (octet_length(tenant) <= 128 AND strpos(tenant, chr(30)) = 0),
+  -- The tenant, a U+001E, and a digest of name, key and id.
+  place text COLLATE "C" PRIMARY KEY CHECK (starts_with(place, tenant || chr(30))),
   name text COLLATE "C" NOT NULL,
   key text NOT NULL,
   id text NOT NULL,
@@ -92,9 +93,7 @@ CREATE TABLE "scrollback".entries (
   expires_at timestamptz,
   dimensions integer,
   vectors real[],
-  -- No name has a U+001E.
-  scope text COLLATE "C" NOT NULL GENERATED ALWAYS AS (tenant || chr(30) || name) STORED,
-  PRIMARY KEY (tenant, place)
+  scope text COLLATE "C" NOT NULL GENERATED ALWAYS AS (tenant || chr(30) || name) STORED
 );
 CREATE INDEX entries_sort ON "scrollback".entries (scope, left(sort, 96));
 CREATE INDEX entries_expiry ON "scrollback".entries (scope, expires_at) WHERE expires_at IS NOT NULL;

@@ -1,4 +1,4 @@
--- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; p_sort is
+-- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; the table has the tenant before it; p_sort is
 -- the place of the entry in the order of its index. Expired entries count as absent. p_expires is in milliseconds since 1970, or NULL.
 -- p_vectors has all vectors of an entry, each of p_dimensions and of length 1, one after another; NULL: unchanged; '{}': none.
 
@@ -19,12 +19,14 @@ CREATE FUNCTION "scrollback".insert_entry_v1(
   p_dimensions integer, p_vectors real[]
 ) RETURNS boolean LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+DECLARE
+  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_place CONSTANT text := v_tenant || chr(30) || p_place;
 BEGIN
-  PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
+  PERFORM "scrollback".sweep_entries_v1(p_name, v_place);
   INSERT INTO "scrollback".entries AS e (tenant, place, name, key, id, sort, version, value, expires_at, dimensions, vectors)
-  VALUES (coalesce(current_setting('scrollback.tenant', true), ''),
-    p_place, p_name, p_key, p_id, p_sort, p_version, p_value, to_timestamp(p_expires / 1000.0), p_dimensions, nullif(p_vectors, '{}'))
-  ON CONFLICT (tenant, place) DO UPDATE
+  VALUES (v_tenant, v_place, p_name, p_key, p_id, p_sort, p_version, p_value, to_timestamp(p_expires / 1000.0), p_dimensions, nullif(p_vectors, '{}'))
+  ON CONFLICT (place) DO UPDATE
   SET sort = excluded.sort, version = excluded.version, value = excluded.value, expires_at = excluded.expires_at,
     dimensions = excluded.dimensions, vectors = excluded.vectors
   WHERE e.expires_at <= clock_timestamp();
@@ -39,18 +41,18 @@ CREATE FUNCTION "scrollback".update_entry_v1(
 ) RETURNS bigint LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
-  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_place CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_place;
   v_version bigint;
 BEGIN
-  PERFORM "scrollback".sweep_entries_v1(p_name, p_place);
+  PERFORM "scrollback".sweep_entries_v1(p_name, v_place);
   SELECT version INTO v_version FROM "scrollback".entries
-  WHERE tenant = v_tenant AND place = p_place AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR UPDATE;
+  WHERE place = v_place AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR UPDATE;
   IF v_version < p_version THEN
     UPDATE "scrollback".entries
     SET sort = p_sort, version = p_version, value = p_value, expires_at = to_timestamp(p_expires / 1000.0),
       dimensions = CASE WHEN p_vectors IS NULL THEN dimensions ELSE p_dimensions END,
       vectors = CASE WHEN p_vectors IS NULL THEN vectors ELSE nullif(p_vectors, '{}') END
-    WHERE tenant = v_tenant AND place = p_place;
+    WHERE place = v_place;
   END IF;
   RETURN v_version;
 END
@@ -60,9 +62,10 @@ $$;
 CREATE FUNCTION "scrollback".remove_entry_v1(p_place text) RETURNS boolean LANGUAGE plpgsql
 SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
+  v_place CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_place;
   v_was_alive boolean;
 BEGIN
-  DELETE FROM "scrollback".entries WHERE tenant = coalesce(current_setting('scrollback.tenant', true), '') AND place = p_place
+  DELETE FROM "scrollback".entries WHERE place = v_place
   RETURNING expires_at IS NULL OR expires_at > clock_timestamp() INTO v_was_alive;
   RETURN coalesce(v_was_alive, false);
 END
@@ -73,10 +76,12 @@ CREATE FUNCTION "scrollback".entries_of_v1(p_digest text)
 RETURNS TABLE (key text, id text, version bigint, sort text, value text, expires_at bigint) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
+DECLARE
+  v_digest CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '') || chr(30) || p_digest;
 BEGIN
   RETURN QUERY SELECT e.key, e.id, e.version, e.sort, e.value, round(extract(epoch FROM e.expires_at) * 1000)::bigint
   FROM "scrollback".entries e
-  WHERE e.tenant = coalesce(current_setting('scrollback.tenant', true), '') AND e.place >= p_digest || '.' AND e.place < p_digest || '/'
+  WHERE e.place >= v_digest || '.' AND e.place < v_digest || '/'
     AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp());
 END
 $$;
@@ -146,8 +151,7 @@ BEGIN
     SELECT e.name INTO v_name FROM "scrollback".entries e
     WHERE e.scope >= v_begin AND e.scope > v_tenant || chr(30) || v_name
       AND e.scope <= v_begin || repeat(chr(1114111), 257)
-      -- A tenant may have a U+001E.
-      AND e.tenant = v_tenant AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
+      AND (e.expires_at IS NULL OR e.expires_at > clock_timestamp())
     ORDER BY e.scope LIMIT 1;
     EXIT WHEN NOT FOUND;
     RETURN QUERY VALUES (v_name);

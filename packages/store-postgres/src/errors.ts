@@ -43,7 +43,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
     code: "CORRUPT",
     message: "postgres: the thread is damaged: it has messages that its row does not count; delete it",
   }, // unique_violation
-  "23514": permanent("the setting scrollback.tenant has more than 128 bytes"), // check_violation
+  "23514": permanent("the setting scrollback.tenant must have at most 128 bytes, and no U+001E"), // check_violation
   "25006": readOnly, // read_only_sql_transaction
   "25P02": inTransaction, // in_failed_sql_transaction
   "28000": login, // invalid_authorization_specification

@@ -216,7 +216,7 @@ describe("in tables of 20,000 rows", () => {
     for (let id = 0; id < 300; id++)
       await index.insert({ key: `${id % 100}`, id: `${id}` }, { ...entry, order: id });
     await client.query(`INSERT INTO ${used.quoted}.entries
-      SELECT '', 'place ' || n, 'index ' || n, 'key', 'id', 'sort', 1, 'value', now() + interval '1 h' FROM generate_series(1, 20000) AS n; ANALYZE`);
+      SELECT '', chr(30) || 'place ' || n, 'index ' || n, 'key', 'id', 'sort', 1, 'value', now() + interval '1 h' FROM generate_series(1, 20000) AS n; ANALYZE`);
     const { cursor = "" } = await index.list({ direction: "down", limit: 100 });
     const cursorAt = (order: number) => index.cursorAfter({ key: "0", id: "0", order }, "up");
     const between = { after: cursorAt(10), before: cursorAt(20) };

@@ -28,8 +28,8 @@ export type Expiry = number | undefined;
 
 /** Registers a log, so that a deletion finds it. Both methods reject with `CONFLICT` if other writers win too often. */
 export interface LogRegistration {
-  /** Called before the log is created. */
-  add(): Promise<void>;
+  /** Called before the log is created, or confirmed if it `exists`: then it may be registered. */
+  add(exists: boolean): Promise<void>;
   /** Called between the creation of the log and its first message. Must change the revision of the registration. Returns its expiry. */
   confirm(): Promise<Expiry>;
   /** Whether a registration with this expiry may end before a log that is written now. */
@@ -211,7 +211,7 @@ export class CheckpointLog {
       const registeredUntil = await this.#registration.renew();
       return new LogReading(this.#store, { ...state, format: { ...before, registeredUntil } });
     }
-    await this.#registration.add();
+    await this.#registration.add(before !== undefined);
     const created: LogFormat = before ?? { version: 1, epoch: randomUUID(), isUnconfirmed: true };
     const revision =
       state.revision ?? (await this.#store.commit({ metadata: created }, { expectedRevision: null }));

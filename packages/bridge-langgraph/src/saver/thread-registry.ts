@@ -36,9 +36,17 @@ interface Head {
 
 function ignored(): void {}
 
+/** The namespaces of a registration, each once. */
+function distinct({ namespaces = [] }: Pick<Registered, "namespaces">): string[] {
+  return [...new Set(namespaces)];
+}
+
 /** A registration at one revision. */
 interface Registered extends Snapshot<true> {
-  /** In the order in which they were first written. Undefined if only the head was read. */
+  /**
+   * In the order in which they were first written; one is there again for each time that its log was created. Undefined if only the head
+   * was read.
+   */
   readonly namespaces?: readonly string[];
 }
 
@@ -72,14 +80,14 @@ export class ThreadRegistry {
     const whole = this.#member(threadId);
     let added: Registered | undefined;
     return {
-      add: () =>
+      add: (exists) =>
         this.#exclusively(threadId, async () => {
-          added = await this.#add(member, namespace);
+          added = await this.#add(exists ? whole : member, namespace);
         }),
       confirm: () =>
         this.#exclusively(threadId, () =>
           retried(async () => {
-            const registered = added ?? (await this.#add(member, namespace));
+            const registered = added ?? (await this.#add(whole, namespace));
             added = undefined;
             return (await member.place(registered, registered.listed)).expiresAt;
           }),
@@ -93,7 +101,7 @@ export class ThreadRegistry {
         this.#exclusively(threadId, () =>
           retried(async () => {
             const registered = await this.#add(whole, namespace);
-            const placed = await whole.place(registered, registered.listed);
+            const placed = await this.#place(whole, registered, registered.listed, distinct(registered));
             await this.#lists.tell(whole, placed);
             return placed.expiresAt;
           }),
@@ -110,7 +118,7 @@ export class ThreadRegistry {
     const found = await member.read();
     if (!found.listed) return [];
     if (!isListed) this.#lists.seen(member, found);
-    return found.namespaces ?? [];
+    return distinct(found);
   }
 
   /** The ids of all threads. */
@@ -126,9 +134,8 @@ export class ThreadRegistry {
     await this.#lists.remove(this.#member(threadId), {
       ...RETRIES,
       clear: async (registered) => {
-        const namespaces = registered === "unreadable" ? undefined : registered.namespaces;
-        if (!namespaces) await this.#removeByName(threadId);
-        else for (const namespace of namespaces) await removeNamespace(namespace);
+        if (registered === "unreadable" || !registered.namespaces) await this.#removeByName(threadId);
+        else for (const namespace of distinct(registered)) await removeNamespace(namespace);
       },
     });
   }
@@ -153,9 +160,8 @@ export class ThreadRegistry {
         const { revision } = await this.#stores.open(logOf(namespace)).read({ limit: 0 });
         if (revision === null) gone.add(namespace);
       }
-      const { namespaces: all = [] } = found;
-      const rest = all.filter((namespace) => !gone.has(namespace));
-      if (rest.length < all.length) await this.#place(member, found, found.listed, rest);
+      const rest = distinct(found).filter((namespace) => !gone.has(namespace));
+      if (rest.length < (found.namespaces?.length ?? 0)) await this.#place(member, found, found.listed, rest);
     });
   }
 
@@ -250,7 +256,7 @@ export class ThreadRegistry {
     return { revision, expiresAt: ttlMs === undefined ? undefined : now + ttlMs };
   }
 
-  /** @param namespaces in place of its own. Default: these stay. */
+  /** @param namespaces in place of its own, if they are fewer. Default: its own stay. */
   async #place(
     { threadId }: Pick<Member<true, Registered>, "threadId">,
     registered: Registered,
@@ -260,7 +266,8 @@ export class ThreadRegistry {
     const { incarnation, revision: before } = registered;
     const version = registered.version + 1;
     const metadata: Head = { version: 1, incarnation, writes: version, listed };
-    const names = namespaces && {
+    const isFewer = namespaces !== undefined && namespaces.length < (registered.namespaces?.length ?? 0);
+    const names = isFewer && {
       drop: "all" as const,
       append: namespaces.map((namespace) => envelope("user", namespace)),
     };
@@ -290,9 +297,10 @@ export class ThreadRegistry {
           expiresAt,
         };
         if (isHeadOnly) return registered;
-        // Writers that raced to create a log have each registered it.
-        const names = new Set(entries.map(({ message }) => valueOfEnvelope<string>(message)));
-        return { ...registered, namespaces: [...names] };
+        return {
+          ...registered,
+          namespaces: entries.map(({ message }) => valueOfEnvelope<string>(message)),
+        };
       },
       place: async (registered, listed) => await this.#place(store, registered, listed),
     };
