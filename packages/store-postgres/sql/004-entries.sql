@@ -1,5 +1,6 @@
--- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; the table has the tenant before it; p_sort is
--- the place of the entry in the order of its index. Expired entries count as absent. p_expires is in milliseconds since 1970, or NULL.
+-- The verbs of the index: entries beside threads. p_place is a digest of index, key and id, and begins with one of index and key; the table
+-- has the tenant before it. p_sort is the place of the entry in the order of its index. Expired entries count as absent. p_expires is in
+-- milliseconds since 1970, or NULL.
 -- p_vectors has all vectors of an entry, each of p_dimensions and of length 1, one after another; NULL: unchanged; '{}': none.
 
 -- Removes at most 100 expired entries of an index, but not the one that is being written. Rows that another write locks are left to it: two

@@ -26,7 +26,7 @@ const COMMIT = 8 * 1_024 ** 2;
 /** When a thread expires, in milliseconds since 1970; undefined: never. */
 export type Expiry = number | undefined;
 
-/** Registers a log, so that a deletion finds it. Both methods reject with `CONFLICT` if other writers win too often. */
+/** Registers a log, so that a deletion finds it. What it writes fails with `CONFLICT` if other writers win too often. */
 export interface LogRegistration {
   /** Called before the log is created, or confirmed if it `exists`: then it may be registered. */
   add(exists: boolean): Promise<void>;

@@ -24,7 +24,10 @@ export interface ScrollbackSaverOptions {
 export interface PruneOptions {
   /** Default: all threads. */
   readonly threadId?: string;
-  /** The number of newest checkpoints that stay in each namespace whatever their age, at least 1. Default with `olderThanMs`: 1. Not in those of calls of subgraphs whose checkpoint is dropped. */
+  /**
+   * The number of newest checkpoints that stay in each namespace whatever their age, at least 1. Default with `olderThanMs`: 1. Not in
+   * those of calls of subgraphs whose checkpoint is dropped.
+   */
   readonly keep?: number;
   /** Drops only checkpoints that were created longer ago than this, in milliseconds, by the clock of their writer. Default: of any age. */
   readonly olderThanMs?: number;

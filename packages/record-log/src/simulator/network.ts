@@ -13,7 +13,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** The time within which a request that inserts or amends a root takes effect, see the assumptions of the log. */
-const ROOT_LATE_MS = 14 * DAY;
+export const ROOT_LATE_MS = 14 * DAY;
 
 /** Factors for the rates below: of failing requests and of slow requests. */
 export interface NetworkOptions {

@@ -3,6 +3,7 @@
 import { StoreError } from "@scrollback/store-core";
 import type { RecordLogDriver } from "../../src/index.ts";
 import { FIRST_ROW } from "../../src/record-log.ts";
+import { ROOT_LATE_MS } from "../../src/simulator/network.ts";
 import { hashOf, subsetsOf } from "./choices.ts";
 import { Drivers, type Surroundings } from "./drivers.ts";
 import type { Call, Event } from "./history.ts";
@@ -13,8 +14,6 @@ import { START, Words } from "./words.ts";
 
 /** More than any call needs. */
 const MOST_REQUESTS = 60;
-/** The time within which a request that inserts or amends a root takes effect, as docs/explanation/record-log.md assumes. */
-const ROOT_LATE_MS = 14 * 86_400_000;
 
 class ConnectionLost extends Error {}
 
