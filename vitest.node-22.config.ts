@@ -16,7 +16,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     include: [
       "conformance-tests/test/conformance-memory.test.ts",
-      "packages/{record-log,store-sqlite}/test/conformance.test.ts",
+      "packages/{documents,store-sqlite}/test/conformance.test.ts",
       // Testcontainers, which starts its servers, takes no Node so old.
       ...(isOldest ? [] : ["packages/store-redis/test/conformance{.server,-cluster.deep}.test.ts"]),
     ],

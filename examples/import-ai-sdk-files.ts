@@ -31,12 +31,13 @@ async function importFile(file: string, mine: OwnedChats<UIMessage>): Promise<vo
     ...{ createdAt: timeOf(message) ?? time, updatedAt: timeOf(message) ?? time, status: "complete" },
   }));
   const [first = time, last = time] = [entries.at(0)?.createdAt, entries.at(-1)?.createdAt];
-  const question = messages.find(({ role }) => role === "user")?.parts.find((part) => part.type === "text");
-  const title = question?.text.trim().slice(0, 80);
+  const asked = messages.find(({ role }) => role === "user");
+  const question = asked?.parts.find((part) => part.type === "text");
+  const title = [...(question?.text.trim() ?? "")].slice(0, 80).join("");
   const chat = {
     ...{ createdAt: first, updatedAt: last, activeAt: last },
     ...{ pinned: false, archived: false, labels: {}, metadata: {} },
-    ...(title && { title, titleBy: "text" }),
+    ...(title && { title, titleBy: "text", titleOf: asked?.id }),
   };
   await mine.import(
     { type: "scrollback.chat", version: 1, chat, entries },

@@ -10,8 +10,8 @@ import {
   expiryAfter,
   formatRevision,
   invalid,
-  kindOfRecord,
   type ListRequest,
+  type MessageRecord,
   NO_THREAD,
   planCommit,
   REMEMBERED_OPERATIONS,
@@ -37,6 +37,10 @@ interface Thread {
   readonly expiresAt: number | null;
 }
 
+interface Entry extends MessageRecord {
+  readonly sequence: number;
+}
+
 /** What your backend does within a transaction. */
 export interface TransactionTables {
   thread(id: string): Thread | undefined;
@@ -53,14 +57,15 @@ export interface TransactionTables {
   addOperation(id: string, operationId: string, operation: { commit: number; digest: string }): void;
   /** Forgets the operations of the commits up to this one. */
   forgetOperations(id: string, upTo: number): void;
-  record(id: string, sequence: number): string | undefined;
-  /** The records `from` to `to - 1`, in order. */
-  records(id: string, from: number, to: number): { sequence: number; record: string }[];
-  addRecord(id: string, sequence: number, record: string): void;
-  /** Removes the records `from` to `to - 1`. */
-  removeRecords(id: string, from: number, to: number): void;
+  /** The kind of a message; undefined if it is missing. */
+  kind(id: string, sequence: number): MessageRecord["kind"] | undefined;
+  /** The messages `from` to `to - 1`, in order. */
+  messages(id: string, from: number, to: number): Entry[];
+  addMessage(id: string, entry: Entry): void;
+  /** Removes the messages `from` to `to - 1`. */
+  removeMessages(id: string, from: number, to: number): void;
   metadata(id: string): string | null;
-  setMetadata(id: string, record: string | null): void;
+  setMetadata(id: string, text: string | null): void;
 }
 
 function livingThread(tables: TransactionTables, id: string): Thread | undefined {
@@ -84,13 +89,13 @@ export function commitIn(tables: TransactionTables, request: CommitRequest): Com
   if (!thread) tables.removeThread(id);
 
   const before = thread?.bounds ?? SequenceBounds.EMPTY;
-  const kindAt = (sequence: number) => kindOfRecord(tables.record(id, sequence) ?? "");
+  const kindAt = (sequence: number) => tables.kind(id, sequence);
   const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread?.search);
-  for (const { from, to } of removed) tables.removeRecords(id, from, to);
-  append.forEach((record, index) => {
+  for (const { from, to } of removed) tables.removeMessages(id, from, to);
+  append.forEach((message, index) => {
     const sequence = kept.next + index;
     // A batch may be longer than what is kept of it.
-    if (SequenceBounds.isWithin(bounds, sequence)) tables.addRecord(id, sequence, record);
+    if (SequenceBounds.isWithin(bounds, sequence)) tables.addMessage(id, { sequence, ...message });
   });
   if (metadata !== undefined) tables.setMetadata(id, metadata);
 
@@ -116,7 +121,7 @@ export function readIn(tables: TransactionTables, request: ReadRequest): ThreadV
   if (!thread) return NO_THREAD;
   const selected = SequenceBounds.selectRange(thread.bounds, request);
   const pinned = SequenceBounds.pinnedOf(selected).flatMap((sequence) =>
-    tables.records(id, sequence, sequence + 1),
+    tables.messages(id, sequence, sequence + 1),
   );
   const metadata = request.metadata ? tables.metadata(id) : null;
   return {
@@ -125,7 +130,7 @@ export function readIn(tables: TransactionTables, request: ReadRequest): ThreadV
     first: SequenceBounds.firstOf(thread.bounds),
     last: SequenceBounds.lastOf(thread.bounds),
     newestCompaction: thread.search.newestCompaction,
-    entries: [...pinned, ...tables.records(id, selected.first, selected.next)],
+    entries: [...pinned, ...tables.messages(id, selected.first, selected.next)],
     ...timesOf(thread),
     ...(metadata !== null && { metadata }),
   };

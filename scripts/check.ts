@@ -1,12 +1,12 @@
 /**
  * `node scripts/check.ts quick|test|deep|ci` runs a plan of checks and ends with one line: `N passed, N failed`.
  *
- * - `quick`: the tests that need no server: units, and the suite on memory, the record log and SQLite.
+ * - `quick`: the tests that need no server: units, and the suite on memory, documents and SQLite.
  * - `test`: prepares the servers, and runs `quick` and the tests on servers.
  * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
  *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
- * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB, PostgreSQL and MariaDB, mutants of the record log, the pages,
- *   packaging, the site.
+ * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB, PostgreSQL and MariaDB, the faults planted in
+ *   documents, the pages, packaging, the site.
  *
  * CONTRIBUTING.md says what each plan covers. Every part runs, even after a failure. The end of the output repeats the failures, then
  * the minutes of each part beside its limit.
@@ -83,13 +83,13 @@ const planOn = (...more: string[]): Plan => [
   [onServers],
 ];
 /** The parts of the deep plan that every change is checked against. */
-const ofDeep = tests("parts of the deep plan", 14, ["deep"], {
+const ofDeep = tests("parts of the deep plan", 17, ["deep"], {
   files: [
     ...["packages/store-postgres/test/conformance.deep", "packages/store-dynamo/test/conformance.deep"],
     ...["packages/store-postgres/test/transactions", "packages/store-postgres/test/security"],
-    "examples/mariadb/test/conformance.deep",
-    ...["simulator-mutants.deep", "simulator-odd-seeds.deep", "reporter.deep", "test/docs.deep"],
-    ...["web-chat-servers.deep", "web-chat-concurrent.deep"],
+    ...["examples/mariadb/test/conformance.deep", "examples/test/langgraph-postgres"],
+    ...["packages/documents/test/planted-faults", "reporter.deep", "test/docs.deep"],
+    ...["web-chat-servers.deep", "web-chat-concurrent.deep", "examples/nextjs"],
     ...["test/closing.deep", "store-core/test/observation", "unobserved.deep", "servers-absent.deep"],
     ...["test/packages.deep", "test/release.deep", "test/bundlers.deep"],
     ...["packages/cli/test/packed.deep", "site/test/site.deep", "store-core/test/opentelemetry"],

@@ -1,12 +1,11 @@
 /**
  * `npm run pages` writes docs/generated/tests.md (the matrix, the fault tests, frameworks by backends, and the titles of the
- * suite's tests by clause), docs/generated/head-fields.md (the fields of a record log's head), and what passed on other servers,
+ * suite's tests by clause), and what passed on other servers,
  * clients and versions of Node.js into docs/reference/compatibility.md. With `--check` it writes nothing, and fails if a page is
  * out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeHead } from "../packages/record-log/src/rows/format.ts";
 import { frameworkTable } from "./framework-results.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -57,28 +56,6 @@ function titlesIn(code: string): string[] {
   return [...code.matchAll(tests)].map((match) =>
     (match[1] ?? match[2] ?? match[3] ?? "").replaceAll(/\\(.)/g, "$1").replaceAll(/\$\{[^}]*\}/g, "…"),
   );
-}
-
-function headFieldsPage(): string {
-  const header = "| Key | Field | Type | Required | Meaning |\n| --- | --- | --- | --- | --- |";
-  const rows = describeHead().map(
-    ({ key, name, type, required, doc }) =>
-      `| \`${key}\` | \`${name}\` | ${type} | ${required ? "always" : ""} | ${doc} |`,
-  );
-  return `# The fields of a head
-
-Each row of a [record log](../explanation/record-log.md) has a head: compact JSON with \`v\`, the format version 1, and these fields in this order.
-Absent fields and empty lists are omitted.
-
-${[header, ...rows].join("\n")}
-
-- Rows are written as their distance below the row's own number, in a root below \`base\`; 0 is the row itself. Ranges are [distance of the
-  first row, length].
-- A spot is [distance, index, count]: the text at \`index\` of the \`count\` texts of a row. The first spot of the pinned message and of the metadata
-  is in the row of its commit, the others are its pieces in fragments.
-- A head that contradicts itself, or has a newer format version, is \`CORRUPT\`. If it is the end or among the newest 64 commits, commits are refused
-  too, because an operation id may be lost with it.
-`;
 }
 
 /** Inserts a text between `<!-- name -->` and `<!-- end of name -->`. */
@@ -143,7 +120,6 @@ function faultsOf(file: string): string {
 
 const pages: Record<string, (text: string) => string> = {
   "docs/generated/tests.md": testsPage,
-  "docs/generated/head-fields.md": headFieldsPage,
   "docs/reference/compatibility.md": (text) =>
     ["servers", "node-22.13", "node-22"].reduce(
       (page, name) => insert(page, name, sumsOf(`docs/generated/matrix-${name}.md`)),

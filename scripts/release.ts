@@ -6,11 +6,12 @@
  * repeated.
  */
 import { execFile } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
+import { publishedPackages } from "./published-packages.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -26,15 +27,11 @@ export interface ReleasePackage {
 
 /** All published packages, each after its dependencies. */
 export function packagesInOrder(): ReleasePackage[] {
-  const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
-  const found = manifests.map((path): ReleasePackage => {
-    const { name, version, dependencies, peerDependencies } = JSON.parse(
-      readFileSync(join(root, path), "utf8"),
+  const found = publishedPackages().map((one): ReleasePackage => {
+    const needs = Object.keys({ ...one.dependencies, ...one.peerDependencies }).filter((name) =>
+      name.startsWith("@scrollback/"),
     );
-    const needs = Object.keys({ ...dependencies, ...peerDependencies }).filter((one) =>
-      one.startsWith("@scrollback/"),
-    );
-    return { name, version, folder: join(path, ".."), needs };
+    return { name: one.name, version: one.version, folder: one.folder, needs };
   });
   const ordered: ReleasePackage[] = [];
   while (ordered.length < found.length) {

@@ -1,6 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { root } from "./places.ts";
+import { join } from "node:path";
+import { publishedPackages } from "../scripts/published-packages.ts";
 
 export interface EntryPoint {
   /** The name in an import. */
@@ -13,19 +12,17 @@ export interface EntryPoint {
 
 /** Each entry point of each published package, without those that only our own packages use. */
 export function entryPoints(): EntryPoint[] {
-  return globSync("{packages/*,conformance-tests}/package.json", { cwd: root })
-    .sort()
-    .flatMap((manifest) => {
-      const { name, description, exports } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
-      const promised = Object.entries<{ default: string }>(exports).filter(
-        ([path]) => !path.endsWith("/internal"),
-      );
-      return promised.map(([path, { default: code }]) => {
-        const source = code
-          .replace("./dist/", manifest.startsWith("packages/") ? "src/" : "")
-          .replace(/\.js$/, ".ts");
-        const file = join(dirname(manifest), source);
-        return { name: join(name, path), file, ...(path === "." ? { description } : {}) };
-      });
+  return publishedPackages().flatMap(({ name, description, folder, exports }) => {
+    const promised = Object.entries(exports).filter(([path]) => !path.endsWith("/internal"));
+    return promised.map(([path, { default: code }]) => {
+      const source = code
+        .replace("./dist/", folder.startsWith("packages/") ? "src/" : "")
+        .replace(/\.js$/, ".ts");
+      return {
+        name: join(name, path),
+        file: join(folder, source),
+        ...(path === "." ? { description } : {}),
+      };
     });
+  });
 }

@@ -1,15 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { openStores } from "@scrollback/store-core";
 import { build as esbuild } from "esbuild";
 import { Client } from "pg";
 import { build as vite } from "vite";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { userEnvironment } from "../conformance-tests/test/fixtures/pack-packages.ts";
+import { packedPackages, userEnvironment } from "../conformance-tests/test/fixtures/pack-packages.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -21,7 +20,7 @@ async function documentedBanner(): Promise<string> {
   return banner ?? expect.unreachable("the page has no banner");
 }
 
-/** Each bundler writes one file with a program and all packages, except Node's modules. */
+/** Each bundler puts a program and all packages that it finds into files of a folder, without Node's modules. */
 const bundlers: Record<string, (program: string, folder: string) => Promise<string>> = {
   esbuild: async (program, folder) => {
     const outfile = join(folder, "esbuild.mjs");
@@ -38,11 +37,11 @@ const bundlers: Record<string, (program: string, folder: string) => Promise<stri
     return outfile;
   },
   "Vite SSR": async (program, folder) => {
-    const output = { entryFileNames: "vite.mjs" };
+    const output = { entryFileNames: "vite.mjs", chunkFileNames: "[name]-[hash].mjs" };
     await vite({
       configFile: false,
       logLevel: "error",
-      root: import.meta.dirname,
+      root: dirname(program),
       build: {
         ssr: program,
         outDir: folder,
@@ -63,46 +62,49 @@ async function urlOn(name: (typeof networked)[number]): Promise<string> {
   return name === "dynamodb" ? `dynamodb://bundled?region=eu-central-1&endpoint=${url}` : url;
 }
 
-describe.each(Object.entries(bundlers))("bundled by %s, without installed packages", (_, bundle) => {
-  let folder = "";
-  const files = new Map<string, string>();
+const program = join(import.meta.dirname, "bundled/program.ts");
+let temp = "";
+/** The program in a folder where only one adapter is installed. */
+let sparseProgram = "";
+beforeAll(async () => {
+  temp = await mkdtemp(join(tmpdir(), "scrollback-bundle-"));
+  const folder = join(temp, "sparse");
+  await mkdir(folder);
+  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const packages = await packedPackages(["packages/store-core", "packages/store-sqlite"]);
+  const tarballs = packages.map(({ tarball }) => tarball);
+  await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...tarballs], { cwd: folder });
+  sparseProgram = join(folder, "program.ts");
+  await copyFile(program, sparseProgram);
+});
+afterAll(() => rm(temp, { recursive: true, force: true }));
+
+describe.each(Object.entries(bundlers))("bundled by %s, without installed packages", (name, bundle) => {
+  let bundled = "";
+  let sparse = "";
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "scrollback-bundle-"));
-    for (const program of ["program.ts", "every-adapter.ts"]) {
-      const own = join(folder, basename(program, ".ts"));
-      files.set(program, await bundle(join(import.meta.dirname, "bundled", program), own));
-    }
+    bundled = await bundle(program, join(temp, `${name}-all`));
+    sparse = await bundle(sparseProgram, join(temp, `${name}-sparse`));
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-  const outputOf = async (program: string, ...args: string[]) => {
+  const outputOf = async (file: string, url: string) => {
     // DynamoDB's client signs its requests with these, also for a local server.
     const env = { ...userEnvironment(), AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" };
-    const { stdout } = await run(process.execPath, [files.get(program) ?? "", ...args], { cwd: folder, env });
+    const { stdout } = await run(process.execPath, [file, url], { cwd: dirname(file), env });
     return stdout.trim();
   };
 
-  test("openStores uses the given adapter", async () => {
-    expect(await outputOf("program.ts", "adapters")).toBe("Hello from a bundle");
+  test.each(networked)("openStores finds the adapter of %s, and its client", async (backend) => {
+    expect(await outputOf(bundled, await urlOn(backend))).toBe(`Hello from ${backend}`);
   });
 
-  test("openStores says how to pass an adapter that it would have to load", async () => {
-    expect(await outputOf("program.ts")).toBe(
-      "openStores: @scrollback/store-sqlite was not found; run: npm install @scrollback/store-sqlite; " +
-        'or, in a bundled program, give it: openStores(url, { adapters: { "sqlite": createSqliteStores } })',
+  test("openStores finds the only adapter that was installed, and names the package of another one", async () => {
+    expect(await outputOf(sparse, "sqlite::memory:")).toBe("Hello from sqlite");
+    expect(await outputOf(sparse, "redis://127.0.0.1")).toBe(
+      "openStores: @scrollback/store-redis was not found; run: npm install @scrollback/store-redis ioredis",
     );
   });
 
-  test.each(networked)("the adapter of %s works, with its client in the same file", async (name) => {
-    const url = await urlOn(name);
-    // Its SQL files are in no bundle.
-    if (name === "postgres") {
-      await using stores = await openStores(url);
-      await stores.setup();
-    }
-    expect(await outputOf("every-adapter.ts", url)).toBe(`Hello from ${name}`);
-  });
-
-  test("PostgreSQL's setup() says what to do where the schema is not there", async () => {
+  test("PostgreSQL's setup() makes the schema in an empty database", async () => {
     const url = new URL(await urlOn("postgres"));
     const database = `bundled_${crypto.randomUUID().slice(0, 8)}`;
     const admin = new Client(url.href);
@@ -110,12 +112,7 @@ describe.each(Object.entries(bundlers))("bundled by %s, without installed packag
     onTestFinished(() => admin.end());
     await admin.query(`CREATE DATABASE ${database}`);
     url.pathname = database;
-    const error = await outputOf("every-adapter.ts", url.href).catch(({ stderr }) => stderr);
-    expect(error).toContain("UNSUPPORTED");
-    expect(error).toContain("the package's SQL files are not beside its code");
-    expect(error).toContain(
-      "by the command: scrollback setup <url>; or leave @scrollback/store-postgres out",
-    );
+    expect(await outputOf(bundled, url.href)).toBe("Hello from postgres");
     await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
   });
 });

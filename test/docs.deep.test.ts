@@ -7,6 +7,7 @@ import { transform } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clauses } from "../conformance-tests/src/clauses/index.ts";
 import { commonFaults } from "../conformance-tests/src/faults/faults.ts";
+import { publishedPackages } from "../scripts/published-packages.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -24,7 +25,7 @@ interface Block {
 
 async function blocksOf(page: string): Promise<Block[]> {
   const text = await readFile(join(root, page), "utf8");
-  return [...text.matchAll(/^```ts([^\n]*)\n(.*?)^```/gms)].map((match) => ({
+  return [...text.matchAll(/^```ts\b([^\n]*)\n(.*?)^```/gms)].map((match) => ({
     page,
     line: text.slice(0, match.index).split("\n").length,
     flags: match[1]?.trim() ?? "",
@@ -32,9 +33,7 @@ async function blocksOf(page: string): Promise<Block[]> {
   }));
 }
 
-const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
 interface Manifest {
-  readonly name: string;
   readonly scripts: Record<string, string>;
   readonly repository: { readonly url: string };
 }
@@ -110,7 +109,7 @@ test("every block of JavaScript and JSON in README and docs parses", async () =>
 });
 
 test("documented commands exist: packages to install, npm scripts, files of the repository", async () => {
-  const packages = new Set((await Promise.all(manifests.map(manifestOf))).map(({ name }) => name));
+  const packages = new Set(publishedPackages().map(({ name }) => name));
   const { scripts } = await manifestOf("package.json");
   const commands = otherBlocks.filter(({ language }) => language === "sh");
   expect(commands.length).toBeGreaterThan(20);
@@ -126,7 +125,7 @@ test("documented commands exist: packages to install, npm scripts, files of the 
 
 test("the front page names every package and counts the clauses, CONTRIBUTING names every script", async () => {
   const front = await readFile(join(root, "docs/index.md"), "utf8");
-  for (const { name } of await Promise.all(manifests.map(manifestOf))) {
+  for (const { name } of publishedPackages()) {
     expect(front).toMatch(new RegExp(`\`${name}[\` ]`));
   }
   expect(front).toContain(`${Object.keys(clauses).filter((id) => /^C\d+$/.test(id)).length} clauses`);

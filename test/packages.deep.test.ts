@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { globSync, readdirSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 const folders = {
-  "@scrollback/record-log": "packages/record-log",
+  "@scrollback/documents": "packages/documents",
   "@scrollback/reducers": "packages/reducers",
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
@@ -42,28 +42,15 @@ type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
 /** The examples of docs/how-to/write-an-adapter, for authors who have only the package. */
-const exampleFiles = [
-  "dist/example/files/file-record-log.ts",
-  "dist/example/files/sweep-files.ts",
-  "dist/example/files/test/conformance-file.deep.test.ts",
-  "dist/example/files/test/file-harness.ts",
-  ...readdirSync(join(root, "examples/mariadb/src")).map((name) => `dist/example/mariadb/src/${name}`),
-  "dist/example/mariadb/test/client.ts",
-  "dist/example/mariadb/test/conformance.deep.test.ts",
-  "dist/example/mariadb/test/faults.deep.test.ts",
-  "dist/example/mariadb/test/harness.ts",
-  "dist/example/mariadb/test/queries.ts",
-  "dist/example/mariadb/test/record-log.server.test.ts",
-  "dist/example/mariadb/test/table.ts",
-  "dist/example/mariadb/test/under-fire.deep.test.ts",
-].sort();
+const exampleFiles = globSync("{sql,mariadb}/{src,test}/*.ts", { cwd: join(root, "examples") })
+  .map((path) => `dist/example/${path}`)
+  .sort();
 
 const otherFiles: Partial<Record<PackageName, readonly string[]>> = {
-  "@scrollback/record-log": exampleFiles,
+  "@scrollback/documents": exampleFiles,
   "@scrollback/store-redis": readdirSync(join(root, "packages/store-redis/lua"))
     .map((name) => `lua/${name}`)
     .sort(),
-  // setup() reads them.
   "@scrollback/store-postgres": readdirSync(join(root, "packages/store-postgres/sql"))
     .map((name) => `sql/${name}`)
     .sort(),
@@ -127,7 +114,11 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     }
     if (name === "@scrollback/store-core") {
       expect(Object.keys(manifest.dependencies)).toEqual(["lru-cache", "superjson"]);
-      expect(manifest.peerDependenciesMeta).toEqual({ "@opentelemetry/api": { optional: true } });
+      // The SDKs' for their types alone, of any version that has them.
+      const peers = ["@anthropic-ai/sdk", "@opentelemetry/api", "openai"];
+      expect(Object.keys(manifest.peerDependencies)).toEqual(peers);
+      const optional = peers.map((peer) => [peer, { optional: true }]);
+      expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(optional));
     } else expect(manifest.peerDependencies).toHaveProperty("@scrollback/store-core");
   });
 });
@@ -146,19 +137,19 @@ async function consumer(install: string[]): Promise<string> {
 
 test.each([
   // Clauses with other processes, which import the harness in Node.js without Vitest, and clauses about expiry.
-  ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
+  ["sql", [], "C1 Order|C2 |C3 |C5 |C23 ", 20],
   ["mariadb", ["mysql2@3", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |close ends", 10],
 ] as const)(
-  "the example %s of the record log's tarball passes the suite, copied into an empty folder",
+  "the example %s of the tarball of the documents passes the suite, copied into an empty folder",
   async (name, dependencies, titles, least) => {
     const folder = await consumer([
       tarball("@scrollback/store-core"),
-      tarball("@scrollback/record-log"),
+      tarball("@scrollback/documents"),
       tarball("@scrollback/conformance"),
       "vitest@5",
       ...dependencies,
     ]);
-    const example = join(folder, "node_modules/@scrollback/record-log/dist/example", name);
+    const example = join(folder, "node_modules/@scrollback/documents/dist/example", name);
     await cp(example, folder, { recursive: true });
     const file = join(folder, "results.json");
     await run(
@@ -221,18 +212,26 @@ test("openStores names the command that installs a missing adapter, and no part 
      await openStores("redis://:hunter2@127.0.0.1").catch((error) => console.log(error.code, error.message));`,
   );
   expect(output).toBe(
-    "UNSUPPORTED openStores: @scrollback/store-redis was not found; run: npm install @scrollback/store-redis ioredis; " +
-      'or, in a bundled program, give it: openStores(url, { adapters: { "redis": createRedisStores } })\n',
+    "UNSUPPORTED openStores: @scrollback/store-redis was not found; run: npm install @scrollback/store-redis ioredis\n",
   );
+});
+
+test("openStores finds an adapter of the working directory that is not installed beside it", async () => {
+  const alone = await consumer([tarball("@scrollback/store-core")]);
+  const project = await consumer([tarball("@scrollback/store-core"), tarball("@scrollback/store-sqlite")]);
+  const program = join(alone, "main.js");
+  await writeFile(program, tenLines(`"sqlite::memory:"`));
+  const { stdout } = await run(bin("node"), [program], { cwd: project, env: userEnvironment() });
+  expect(stdout).toBe("Hello Hi!\n");
 });
 
 test.each([
   ["redis", ["@scrollback/store-redis"], "ioredis@6", (url: string) => url],
-  ["mongodb", ["@scrollback/record-log", "@scrollback/store-mongo"], "mongodb@7", (url: string) => url],
+  ["mongodb", ["@scrollback/documents", "@scrollback/store-mongo"], "mongodb@7", (url: string) => url],
   ["postgres", ["@scrollback/store-postgres"], "pg@8", (url: string) => url],
   [
     "dynamodb",
-    ["@scrollback/record-log", "@scrollback/store-dynamo"],
+    ["@scrollback/store-dynamo"],
     "@aws-sdk/client-dynamodb@3",
     (url: string) => `dynamodb://chats?region=eu-central-1&endpoint=${url}`,
   ],

@@ -18,6 +18,8 @@ const clients = [
   "pg@8",
   "@types/pg@8",
   "@openai/agents-openai@0.20.0",
+  "openai@7.57.0",
+  "@anthropic-ai/sdk@1.14.0",
 ];
 /** The packages side by side, each with a separate name. */
 const compilers = {

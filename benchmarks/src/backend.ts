@@ -1,90 +1,127 @@
+import { randomUUID } from "node:crypto";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { ChatMessage } from "@scrollback/store-core";
+import { startServer } from "../../conformance-tests/servers/index.ts";
+import type { ServerName } from "../../conformance-tests/servers/servers.ts";
+import { type Contestant, chunksOf, type OpenedStores } from "./contestant.ts";
+import type { BackendResults } from "./results.ts";
+import { countRoundTrips } from "./round-trips.ts";
 
-/** One prepared call, to be timed. */
-export type Call = () => Promise<unknown>;
-
-/** A thread of one contestant. Each method prepares a call, so that only the call itself is timed. */
-export interface Thread {
-  append(messages: readonly ChatMessage[]): Call;
-  /** Resolves to the newest messages, oldest first. */
-  newest(count: number): () => Promise<unknown[]>;
-  /** Resolves to all messages, oldest first. */
-  all(): () => Promise<unknown[]>;
-}
-
-/** One way to keep threads in a backend, with its own connection. */
-export interface Contestant {
-  /** The longest thread that it can store or that is measured for it; absent without a limit. Longer threads are left out. */
-  readonly longest?: number;
-  /**
-   * Writes a thread's messages fast. The stored rows are those of single commits, unless the backend does not keep commits apart.
-   */
-  fill(threadId: string, messages: readonly ChatMessage[]): Promise<unknown>;
-  /** Opens a filled thread that keeps at most `maxMessages` from now on, if the library can limit it. */
-  open(threadId: string, maxMessages: number): Thread;
-  /** The result of `newest` and `all` for these messages. */
-  expected(messages: readonly ChatMessage[]): unknown[];
+/** A checkpointer of LangGraph on a connection of its own. */
+export interface OpenedSaver {
+  readonly saver: BaseCheckpointSaver;
   close(): Promise<unknown>;
 }
 
-/** The location of a backend's threads, as plain data that can be passed to another process. */
+/** A backend to measure, at a URL. Each contestant has a connection of its own, with the same options. */
+export interface Definition extends Pick<BackendResults, "title" | "versions" | "baseline" | "other"> {
+  raw(url: string): Promise<Contestant>;
+  stores(url: string, maxMessages: number | undefined): OpenedStores;
+  /** The other library. */
+  compared?(url: string): Promise<Contestant>;
+  /** LangGraph's own class for this backend. */
+  saver?(url: string): Promise<OpenedSaver>;
+  /** Makes the tables or indexes, as on a server in production. */
+  prepare?(): Promise<void>;
+  /** Removes what was written. */
+  remove(): Promise<void>;
+}
+
+/** An open backend. */
+export interface Backend {
+  readonly definition: Definition;
+  /** The URL of the server, or the path of a folder. */
+  readonly url: string;
+  /** The same server through a proxy that counts requests. Absent without a network. */
+  readonly counted?: { readonly url: string; requests(): number };
+  close(): Promise<void>;
+}
+
+/** The location of what one run writes. */
 export interface Location {
   readonly product: string;
   readonly version: string;
-  /** The URL of the server, or the path of a folder. */
   readonly url: string;
-  /** The prefix of one run's keys, collections or tables. Lowercase letters and digits. */
+  /** The prefix of the run's keys, collections or tables. Lowercase letters and digits. */
   readonly run: string;
 }
 
-/** Opens a separate connection to the server or folder of a URL. */
-export type Connect = (url: string) => Promise<Contestant>;
+/** A backend on a server that is started for it and stopped with it. */
+export async function openOnServer(
+  name: ServerName,
+  define: (location: Location) => Definition,
+): Promise<Backend> {
+  const server = await startServer(name);
+  try {
+    const { url, product, version } = server;
+    const definition = define({ url, product, version, run: randomUUID().replaceAll("-", "") });
+    await definition.prepare?.();
+    const counter = await countRoundTrips(server);
+    const counted = new URL(url);
+    counted.host = `127.0.0.1:${counter.port}`;
+    return {
+      definition,
+      url,
+      counted: { url: counted.href, requests: counter.count },
+      async close() {
+        await definition.remove();
+        await counter.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
 
-/** The contestants, in the order of the table's columns. */
-export const contestantNames = [
-  "raw",
-  "Scrollback",
-  "LangChain.js",
-  "LangChain.js, ioredis",
-  "Mastra",
-] as const;
-export type ContestantName = (typeof contestantNames)[number];
+/** The size in bytes of what an adapter stores beside the messages of a commit: the raw clients write the same size. */
+export const HEAD = "h".repeat(280);
 
-/** The libraries that Scrollback is compared with. */
-export const peerNames = contestantNames.filter((name) => name !== "raw" && name !== "Scrollback");
+/** One commit of a raw client. */
+export interface RawRow {
+  readonly threadId: string;
+  readonly number: number;
+  /** The messages as JSON. */
+  readonly texts: readonly string[];
+}
 
-/** The raw client and Scrollback on every backend, other libraries where they support it. */
-export type Connects = Readonly<Record<"raw" | "Scrollback", Connect>> &
-  Readonly<Partial<Record<ContestantName, Connect>>>;
+/** The requests of a raw client that keeps a row for each commit. */
+export interface RawLog extends Pick<Contestant, "fillThreads" | "list" | "close"> {
+  insert(row: RawRow): Promise<unknown>;
+  insertMany(rows: readonly RawRow[]): Promise<unknown>;
+  /** The texts of the newest rows, newest row first. */
+  read(threadId: string, limit: number): Promise<readonly (readonly string[])[]>;
+}
 
-/** The keys of the backends' figures, in the order of the report. */
-export const backendKeys = [
-  "redis",
-  "mongodb",
-  "dynamodb",
-  "postgres",
-  "sqlite-full",
-  "sqlite-normal",
-] as const;
-export type BackendKey = (typeof backendKeys)[number];
+/** More rows than any thread has. */
+export const MANY = 1_000_000;
 
-/** The backend to measure. To add a backend, write its file in `backends/` and add its name here and in `backends/index.ts`. */
-export interface Backend {
-  readonly key: BackendKey;
-  readonly title: string;
-  /** Products and versions, server first. */
-  readonly versions: readonly string[];
-  /** A description of the raw client's commit and read. */
-  readonly baseline: string;
-  readonly location: Location;
-  readonly connect: Connects;
-  /** The same server through a proxy that counts round trips. Absent without a network. */
-  readonly counted?: { readonly url: string; roundTrips(): number };
-  /**
-   * The processor time that the server has used so far, in microseconds. Absent without a server whose processor time can be
-   * read.
-   */
-  readonly serverCpu?: () => Promise<number>;
-  /** Removes what was written and stops what was started. */
-  close(): Promise<void>;
+/**
+ * A raw client with one row for each commit, without comparing, remembering or trimming.
+ *
+ * @param numbers the number of commits of each thread, over all connections, so that writers never use the same number.
+ */
+export function rawLog(log: RawLog, numbers: Map<string, number>): Contestant {
+  const next = (threadId: string, messages: readonly ChatMessage[]): RawRow => {
+    const number = (numbers.get(threadId) ?? 0) + 1;
+    numbers.set(threadId, number);
+    return { threadId, number, texts: messages.map((message) => JSON.stringify(message)) };
+  };
+  const read = async (threadId: string, limit: number): Promise<unknown[]> => {
+    const rows = await log.read(threadId, limit);
+    return rows.flatMap((texts) => texts.toReversed().map((text): unknown => JSON.parse(text))).reverse();
+  };
+  return {
+    ...log,
+    async fill(threadId, messages) {
+      for (const chunk of chunksOf(messages, 1_000))
+        await log.insertMany(chunk.map((message) => next(threadId, [message])));
+    },
+    open: (threadId) => ({
+      append: (messages) => () => log.insert(next(threadId, messages)),
+      newest: (count) => async () => (await read(threadId, count)).slice(-count),
+      all: () => () => read(threadId, MANY),
+    }),
+  };
 }

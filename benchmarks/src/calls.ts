@@ -1,141 +1,141 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatMessage } from "@scrollback/store-core";
-import {
-  type Backend,
-  type Contestant,
-  type ContestantName,
-  contestantNames,
-  type Thread,
-} from "./backend.ts";
-import { type CallRow, timingOf } from "./figures.ts";
-import { type Cell, type Effort, measure } from "./measure.ts";
+import type { Backend } from "./backend.ts";
+import { type Call, type Contestant, MAX_MESSAGES, scrollback, type Thread } from "./contestant.ts";
+import { type Cell, type Effort, measure, median } from "./measure.ts";
 import { messagesFrom } from "./messages.ts";
-import { type Operation, operations, ROOM } from "./operations.ts";
+import { type Row, type RowName, rounded } from "./results.ts";
 
-/** After this time a record log no longer expects other writers; see "Costs" of docs/explanation/record-log.md. */
-const OTHER_WRITERS_MS = 6_000;
+export type ContestantName = "raw" | "ours" | "other";
+export type Measured = Omit<Row, "machine">;
 
-/** A thread and its contestant. */
-interface Entry {
+/** The messages of a measured thread. */
+const LENGTH = 1_000;
+/** As many commits as need every kind of request that an adapter sends now and then. */
+const COUNTED_CALLS = 64;
+const PAGE = 100;
+
+/** A contestant with the thread that it reads and writes. */
+export interface Entry {
   readonly name: ContestantName;
   readonly contestant: Contestant;
-  readonly length: number;
   readonly thread: Thread;
-  /** The same thread through the counted connection. */
-  readonly counted: Thread | undefined;
+  readonly length: number;
   /** The position in the conversation of the next appended message. */
   position: number;
 }
 
-export interface Progress {
-  readonly signal: AbortSignal;
-  report(progress: string): void;
+interface Operation {
+  readonly name: RowName;
+  readonly prepare: (entry: Entry) => Call;
+  /** Whether a contestant takes part. Default: all do. */
+  readonly applies?: (entry: Entry) => boolean;
 }
 
-/** Longer threads take minutes to read, so only their end is checked. */
-const READ_WHOLE = 10_000;
-/** The number of calls to count. One in 32 commits of Scrollback may take one more request, so 32 are counted. */
-const countedCalls = ({ name }: Entry, { kind }: Operation) =>
-  name === "Scrollback" && kind === "commit" ? 32 : 2;
+const append = (name: RowName, count: number): Operation => ({
+  name,
+  prepare: (entry) => entry.thread.append(take(entry, count)),
+});
 
-/** Measures single calls: fills the threads, reads, writes, and checks that all calls had their effect. */
-export async function measureCalls(
-  backend: Backend,
-  lengths: readonly number[],
-  effort: Effort,
-  { signal, report }: Progress,
-): Promise<CallRow[]> {
-  await using contestants = await connectAll(backend, backend.location.url);
-  await using counted = await connectAll(backend, backend.counted?.url);
+/** In the order of measurement: threads are read while they still have their length. */
+export const operations: readonly Operation[] = [
+  { name: "newest 20", prepare: ({ thread }) => thread.newest(20) },
+  { name: "all of 1,000", prepare: ({ thread }) => thread.all(), applies: ({ length }) => length === LENGTH },
+  {
+    name: "list 100 threads",
+    prepare:
+      ({ contestant }) =>
+      async () =>
+        strictEqual(await contestant.list?.(PAGE), PAGE),
+    applies: ({ contestant }) => contestant.list !== undefined,
+  },
+  append("append 1", 1),
+  append("append 20", 20),
+];
+
+/** Measures single calls of all contestants on threads of 1,000 messages, and on `threads` threads for the listing. */
+export async function measureCalls(backend: Backend, effort: Effort, threads: number): Promise<Measured[]> {
+  const entries = await entriesOf(backend);
+  try {
+    const ids = Array.from({ length: threads }, (_, index) => `thread-${String(index).padStart(6, "0")}`);
+    for (const { contestant } of entries) await contestant.fillThreads?.(ids);
+    const requests = await countRequests(backend);
+    const rows: Measured[] = [];
+    for (const { name, prepare, applies } of operations) {
+      const used = entries.filter((entry) => applies?.(entry) ?? true);
+      const cells = used.map((entry) => ({
+        name: entry.name,
+        times: [] as number[],
+        prepare: () => prepare(entry),
+      }));
+      await measure(cells, effort);
+      rows.push({ name, ...mediansOf(cells), ...(requests && { requests: requests.get(name) ?? 0 }) });
+    }
+    for (const entry of entries) await checkWritten(entry);
+    return rows;
+  } finally {
+    for (const { contestant } of entries) await contestant.close();
+  }
+}
+
+/** Opens every contestant with a filled thread. */
+async function entriesOf({ definition, url }: Backend): Promise<Entry[]> {
+  const opened: [ContestantName, Contestant | undefined][] = [
+    ["raw", await definition.raw(url)],
+    ["ours", scrollback(definition.stores(url, MAX_MESSAGES))],
+    ["other", await definition.compared?.(url)],
+  ];
   const entries: Entry[] = [];
-  for (const length of lengths) {
-    report(`filling threads of ${length.toLocaleString("en")}`);
-    for (const [name, contestant] of contestants.all) {
-      signal.throwIfAborted();
-      if (length > (contestant.longest ?? Number.POSITIVE_INFINITY)) continue;
-      entries.push(await makeEntry(name, contestant, counted.all.get(name), length));
-    }
+  for (const [name, contestant] of opened) {
+    if (!contestant) continue;
+    const length = Math.min(LENGTH, contestant.longest ?? LENGTH);
+    const threadId = randomUUID();
+    await contestant.fill(threadId, messagesFrom(0, length));
+    const entry = { name, contestant, length, thread: contestant.open(threadId), position: length };
+    strictEqual((await entry.thread.all()()).length, length);
+    entries.push(entry);
   }
-  const rows: CallRow[] = [];
-  for (const operation of operations) {
-    report(`measuring ${operation.name}`);
-    const measuredLengths = lengths.filter((length) => operation.lengths?.includes(length) ?? true);
-    const measured = entries
-      .filter(({ length }) => measuredLengths.includes(length))
-      .map((entry) => ({ entry, cell: cellOf(operation, entry) }));
-    await measure(
-      measured.map(({ cell }) => cell),
-      effort,
-      signal,
-    );
-    for (const length of measuredLengths) {
-      const results: Record<string, CallRow["results"][ContestantName]> = {};
-      for (const { entry, cell } of measured) {
-        if (entry.length !== length) continue;
-        const roundTrips = await countRoundTrips(backend, operation, entry);
-        results[entry.name] = { ...timingOf(cell.times), ...(roundTrips !== undefined && { roundTrips }) };
-      }
-      rows.push({ operation: operation.name, kind: operation.kind, length, results });
-    }
-  }
-  report("checking what was written");
-  for (const entry of entries) {
-    const last = take(entry, 20);
-    await entry.thread.append(last)();
-    deepStrictEqual(await entry.thread.newest(20)(), entry.contestant.expected(last));
-  }
-  return rows;
+  return entries;
 }
 
-interface Contestants extends AsyncDisposable {
-  readonly all: ReadonlyMap<ContestantName, Contestant>;
-}
-
-/** Every contestant on a separate connection; none without a URL. */
-async function connectAll({ connect }: Backend, url: string | undefined): Promise<Contestants> {
-  const all = new Map<ContestantName, Contestant>();
-  for (const name of contestantNames) {
-    const contestant = url === undefined ? undefined : await connect[name]?.(url);
-    if (contestant) all.set(name, contestant);
-  }
-  return {
-    all,
-    async [Symbol.asyncDispose]() {
-      for (const contestant of all.values()) await contestant.close();
-    },
-  };
-}
-
-async function makeEntry(
-  name: ContestantName,
-  contestant: Contestant,
-  counted: Contestant | undefined,
-  length: number,
-): Promise<Entry> {
+/** The requests of ours for each call, on a thread that trims. Undefined without a network. */
+async function countRequests({
+  definition,
+  counted,
+}: Backend): Promise<ReadonlyMap<RowName, number> | undefined> {
+  if (!counted) return undefined;
+  const contestant = scrollback(definition.stores(counted.url, MAX_MESSAGES));
   const threadId = randomUUID();
-  await contestant.fill(threadId, messagesFrom(0, length));
-  const thread = contestant.open(threadId, length + ROOM);
-  const newest = contestant.expected(messagesFrom(Math.max(0, length - 20), Math.min(20, length)));
-  if (length <= READ_WHOLE) {
-    const all = await thread.all()();
-    strictEqual(all.length, length);
-    deepStrictEqual(all.slice(-20), newest);
-  }
-  deepStrictEqual(await thread.newest(20)(), newest);
-  return {
-    name,
+  await contestant.fill(threadId, messagesFrom(0, MAX_MESSAGES));
+  const entry: Entry = {
+    name: "ours",
     contestant,
-    length,
-    thread,
-    counted: counted?.open(threadId, length + ROOM),
-    position: length,
+    length: LENGTH,
+    thread: contestant.open(threadId),
+    position: MAX_MESSAGES,
   };
+  const counts = new Map<RowName, number>();
+  for (const { name, prepare } of operations) {
+    // The first call may send more than later ones.
+    await prepare(entry)();
+    const before = counted.requests();
+    for (let call = 0; call < COUNTED_CALLS; call++) await prepare(entry)();
+    counts.set(name, rounded((counted.requests() - before) / COUNTED_CALLS));
+  }
+  await contestant.close();
+  return counts;
 }
 
-function cellOf(operation: Operation, entry: Entry): Cell {
-  return { prepare: () => operation.prepare(entry.thread, take(entry, operation.appended)), times: [] };
+/** The medians of contestants, of which ours is always one. */
+export function mediansOf(
+  cells: readonly (Pick<Cell, "times"> & { readonly name: ContestantName })[],
+): Pick<Row, ContestantName> {
+  const medians: Partial<Record<ContestantName, number>> = {};
+  for (const { name, times } of cells) medians[name] = rounded(median(times));
+  const { ours, ...others } = medians;
+  if (ours === undefined) throw new Error("ours was not measured");
+  return { ...others, ours };
 }
 
 /** The next messages of the conversation for this thread. */
@@ -145,21 +145,13 @@ function take(entry: Entry, count: number): ChatMessage[] {
   return messages;
 }
 
-async function countRoundTrips(
-  backend: Backend,
-  operation: Operation,
-  entry: Entry,
-): Promise<number | undefined> {
-  const { counted } = entry;
-  if (!backend.counted || !counted) return undefined;
-  // The first call on a connection may send more than later calls.
-  await operation.prepare(counted, take(entry, operation.appended))();
-  // A record log treats the writer of the timed calls as another process that still writes. The counted calls are of one writer.
-  if (entry.name === "Scrollback" && operation.kind === "commit") await sleep(OTHER_WRITERS_MS);
-  const before = backend.counted.roundTrips();
-  const calls = countedCalls(entry, operation);
-  for (let call = 0; call < calls; call++) {
-    await operation.prepare(counted, take(entry, operation.appended))();
-  }
-  return (backend.counted.roundTrips() - before) / calls;
+/** Checks that all appends had their effect: the last message is the one written last. */
+async function checkWritten(entry: Entry): Promise<void> {
+  const answer: ChatMessage = { role: "assistant", content: `the last of ${randomUUID()}` };
+  await entry.thread.append([answer])();
+  const newest = await entry.thread.newest(20)();
+  ok(JSON.stringify(newest.at(-1)).includes(String(answer.content)), `${entry.name} lost a message`);
+  if (entry.name !== "ours") return;
+  const expected = messagesFrom(entry.position - 19, 19);
+  deepStrictEqual(newest, [...expected, answer]);
 }

@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ChatMessage } from "@scrollback/store-core";
-import type { Contestant } from "./backend.ts";
+import type { Contestant } from "./contestant.ts";
 
 /** The common methods of all LangChain.js histories. */
 export interface History {
@@ -11,7 +11,7 @@ export interface History {
 /** A LangChain.js history, which keeps all messages and reads all messages. */
 export function langChain(
   historyOf: (sessionId: string) => History,
-  own: Pick<Contestant, "close"> & Partial<Pick<Contestant, "fill" | "longest">>,
+  own: Pick<Contestant, "close"> & Partial<Pick<Contestant, "fill">>,
 ): Contestant {
   return {
     fill: (sessionId, messages) => historyOf(sessionId).addMessages(toLangChain(messages)),
@@ -26,7 +26,6 @@ export function langChain(
         all: () => () => history.getMessages(),
       };
     },
-    expected: (messages) => toLangChain(messages),
     ...own,
   };
 }

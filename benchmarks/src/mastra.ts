@@ -3,7 +3,7 @@ import type { MastraDBMessage } from "@mastra/core/agent";
 import type { MastraCompositeStore } from "@mastra/core/storage";
 import { Memory } from "@mastra/memory";
 import type { ChatMessage } from "@scrollback/store-core";
-import type { Contestant } from "./backend.ts";
+import type { Contestant } from "./contestant.ts";
 
 const RESOURCE = "benchmark";
 
@@ -31,7 +31,6 @@ export async function mastra(
     return messages.map(({ role, content }) => ({ role, content }));
   };
   return {
-    longest: 1_000,
     async fill(threadId, messages) {
       const now = new Date();
       const thread = { id: threadId, resourceId: RESOURCE, title: "", createdAt: now, updatedAt: now };
@@ -46,7 +45,6 @@ export async function mastra(
       newest: (count) => () => read(threadId, count),
       all: () => () => read(threadId, false),
     }),
-    expected: (messages) => messages.map(shownOf),
     close,
   };
 }

@@ -5,9 +5,6 @@ import type { FaultyConnection, Harness } from "./harness.ts";
 import type { JobInput, JobName, JobResult } from "./processes/jobs.ts";
 import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes/run-in-process.ts";
 
-/** For the verbs of a driver: the verbs of a record log that they call. */
-const logVerbs = { commit: "`insert` and `amend`", read: "`read`" } as const;
-
 /** The maximum time that a test waits for a backend to clean up. */
 const LONGEST_WAIT_MS = 15_000;
 
@@ -91,7 +88,7 @@ export class Backend implements AsyncDisposable {
     what: string,
     operation: () => unknown,
   ): Promise<void> {
-    const look = `look at \`${verb}\` of the driver, or of a record log at ${logVerbs[verb]}`;
+    const look = `look at \`${verb}\` of the driver`;
     expect(
       await this.requestsOf(operation),
       `requests of ${what}, against capabilities.roundTrips.${verb}; ${look}`,

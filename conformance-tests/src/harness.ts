@@ -1,4 +1,4 @@
-import type { Driver } from "@scrollback/store-core/driver";
+import type { Driver, MessageRecord } from "@scrollback/store-core/driver";
 import type { TcpProxy } from "./proxy/tcp-proxy.ts";
 
 /** The server of a backend, for the matrix: `{ product: "Redis", version: "8.0.6" }`. */
@@ -55,8 +55,14 @@ export interface RawAccess {
    * index.
    */
   dumpIndex?(index: string): Promise<string>;
-  /** Replaces the record of message `sequence`, which must exist, with `record`. */
-  plant(threadId: string, sequence: number, record: string): Promise<void>;
+  /** Replaces the stored message `sequence`, which must exist. */
+  plant(threadId: string, sequence: number, message: PlantedMessage): Promise<void>;
+}
+
+/** A message as the suite plants it: of any kind, time and text, so that it may be damaged. */
+export interface PlantedMessage extends Omit<MessageRecord, "kind"> {
+  /** One character. */
+  readonly kind: string;
 }
 
 /** A driver whose connection passes a proxy. */

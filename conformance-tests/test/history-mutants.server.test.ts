@@ -110,7 +110,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         if (request.drop !== 0 || request.expectedRevision !== undefined) return await driver.commit(request);
         const view = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
         await sleep(1);
-        const append = [...view.entries.map(({ record }) => record), ...request.append];
+        const append = [...view.entries, ...request.append];
         return await driver.commit({ ...request, drop: "all", append });
       },
     }),

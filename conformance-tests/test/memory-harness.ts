@@ -1,10 +1,11 @@
-import { type Driver, MemoryDriver } from "@scrollback/store-core/driver";
+import { type Driver, MemoryDriver, type MessageRecord } from "@scrollback/store-core/driver";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import type { Harness } from "../src/harness.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 
 /** The harness of the memory driver, or of a similar one. Planted records replace stored ones in its reads. */
 export async function memoryHarness(driver: Driver = new MemoryDriver()): Promise<Harness> {
-  const planted = new Map<string, { was: string; is: string }>();
+  const planted = new Map<string, { was: string; is: MessageRecord }>();
   const place = (threadId: string, sequence: number) => `${sequence}/${threadId}`;
   const everything = {
     limit: Number.POSITIVE_INFINITY,
@@ -17,9 +18,9 @@ export async function memoryHarness(driver: Driver = new MemoryDriver()): Promis
     driver: wrapDriver(driver, {
       async read(request) {
         const view = await driver.read(request);
-        const entries = view.entries.map(({ sequence, record }) => {
-          const other = planted.get(place(request.threadId, sequence));
-          return { sequence, record: other?.was === record ? other.is : record };
+        const entries = view.entries.map((entry) => {
+          const other = planted.get(place(request.threadId, entry.sequence));
+          return other?.was === entry.text ? { ...entry, ...other.is } : entry;
         });
         return { ...view, entries };
       },
@@ -28,18 +29,20 @@ export async function memoryHarness(driver: Driver = new MemoryDriver()): Promis
     raw: {
       dump: async (threadId) => {
         const snapshot = driver.exportThread?.(threadId);
-        return snapshot ? [...snapshot.messages, snapshot.metadata ?? ""].join("\n") : "";
+        return snapshot
+          ? [...snapshot.messages.map(({ text }) => text), snapshot.metadata ?? ""].join("\n")
+          : "";
       },
       async dumpIndex(index) {
         const request = { index, direction: "up", limit: 100, after: undefined, signal: undefined } as const;
         const { entries = [] } = (await driver.index?.listEntries(request)) ?? {};
         return entries.map(({ value }) => value).join("\n");
       },
-      async plant(threadId, sequence, record) {
+      async plant(threadId, sequence, { kind, createdAt, text }) {
         const { entries } = await driver.read({ ...everything, threadId });
-        const was = entries.find((entry) => entry.sequence === sequence)?.record;
+        const was = entries.find((entry) => entry.sequence === sequence)?.text;
         if (was === undefined) throw new Error(`there is no message ${sequence} in ${threadId}`);
-        planted.set(place(threadId, sequence), { was, is: record });
+        planted.set(place(threadId, sequence), { was, is: { kind: kind as MessageKind, createdAt, text } });
       },
     },
     close: () => driver.close(),

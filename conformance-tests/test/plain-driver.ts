@@ -7,7 +7,6 @@ import {
   type Driver,
   formatRevision,
   invalid,
-  kindOfRecord,
   type ListRequest,
   MemoryDriver,
   NO_THREAD,
@@ -16,18 +15,14 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
+import type { ThreadEntry } from "@scrollback/store-core/internal";
 import { trimmed } from "../src/trimming-oracle.ts";
-
-interface Entry {
-  readonly sequence: number;
-  readonly record: string;
-}
 
 interface Thread {
   readonly incarnation: string;
   commits: number;
   next: number;
-  entries: Entry[];
+  entries: ThreadEntry[];
   metadata: string | undefined;
   readonly createdAt: number;
   updatedAt: number;
@@ -70,9 +65,9 @@ export class PlainDriver implements Driver {
       const dropped = thread.entries.splice(Math.max(0, thread.entries.length - drop));
       for (const { sequence } of dropped.reverse()) if (sequence === thread.next - 1) thread.next = sequence;
     }
-    for (const record of append) thread.entries.push({ sequence: thread.next++, record });
+    for (const message of append) thread.entries.push({ sequence: thread.next++, ...message });
     if (maxMessages !== undefined) {
-      const messages = thread.entries.map(({ record }) => jsonCodec.decode(record.slice(15)) as ChatMessage);
+      const messages = thread.entries.map(({ text }) => jsonCodec.decode(text) as ChatMessage);
       const kept = new Set(trimmed(messages, maxMessages, request.trimming));
       thread.entries = thread.entries.filter((_, index) => kept.has(messages[index] as ChatMessage));
     }
@@ -100,7 +95,7 @@ export class PlainDriver implements Driver {
       count: entries.length,
       first: entries[0]?.sequence ?? thread.next,
       last: entries.at(-1)?.sequence ?? thread.next - 1,
-      newestCompaction: entries.findLast(({ record }) => kindOfRecord(record) === "k")?.sequence,
+      newestCompaction: entries.findLast(({ kind }) => kind === "k")?.sequence,
       entries: wanted,
       ...{ createdAt, updatedAt, expiresAt },
       ...(metadata && thread.metadata !== undefined && { metadata: thread.metadata }),

@@ -26,7 +26,6 @@ const { values, positionals } = parseArgs({
 const wish = positionals.join(" ");
 
 await using stores = await openStores(values.store);
-await stores.setup();
 const real = await realModel();
 
 /** An agent whose script answers the last message. */

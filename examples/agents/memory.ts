@@ -25,7 +25,6 @@ const { values, positionals } = parseArgs({
 const input = positionals.join(" ") || "What is my name?";
 
 await using stores = await openStores(values.store, { maxMessages: 200 });
-await stores.setup();
 const real = await realModel();
 const agent = new ChatAgent({
   model: real ?? parrot,

@@ -1,4 +1,5 @@
 import type {
+  ExportedMessageRepositoryItem,
   RemoteThreadListAdapter,
   RemoteThreadMetadata,
   RuntimeAdapters,
@@ -7,7 +8,7 @@ import type {
 import { useAui } from "@assistant-ui/store";
 import { createAssistantStream } from "assistant-stream";
 import { useMemo } from "react";
-import type { ChatCalls, StoredItem, ThreadRow } from "./calls.ts";
+import type { ChatCalls, ThreadRow } from "./calls.ts";
 
 type Call = <Name extends keyof ChatCalls>(
   name: Name,
@@ -47,7 +48,7 @@ export function chatsOf(url: string): RemoteThreadListAdapter {
     async generateTitle(id, messages) {
       // The first words of the question; in a program, ask a model on the server.
       const text = messages[0]?.content.find((part) => part.type === "text")?.text ?? "Chat";
-      const title = text.slice(0, 40);
+      const title = [...text].slice(0, 40).join("");
       await update({ id, title });
       return createAssistantStream((controller) => controller.appendText(title));
     },
@@ -67,17 +68,25 @@ function useHistory(call: Call): RuntimeAdapters {
     const history: ThreadHistoryAdapter = {
       async load() {
         const { remoteId } = aui.threadListItem.getState();
-        const items = remoteId === undefined ? [] : await call("load", { id: remoteId });
-        return { messages: items.map(revive) };
+        if (remoteId === undefined) return { messages: [] };
+        const { messages, ...head } = await call("load", { id: remoteId });
+        return { ...head, messages: messages.map(revive) };
       },
       append: save,
       update: save,
+      async delete(items) {
+        const { remoteId } = await aui.threadListItem.initialize();
+        for (const { message, parentId } of items) {
+          const { id, role } = message;
+          await call("save", { id: remoteId, item: { id, role, item: { parentId } } });
+        }
+      },
     };
     return { history };
   }, [aui, call]);
 }
 
 /** JSON has no dates. */
-function revive({ item }: StoredItem): StoredItem["item"] {
+function revive(item: ExportedMessageRepositoryItem): ExportedMessageRepositoryItem {
   return { ...item, message: { ...item.message, createdAt: new Date(item.message.createdAt) } };
 }

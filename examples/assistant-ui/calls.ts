@@ -1,4 +1,4 @@
-import type { ExportedMessageRepositoryItem } from "@assistant-ui/core";
+import type { ExportedMessageRepository, ExportedMessageRepositoryItem } from "@assistant-ui/core";
 
 // The browser's calls to the server. Only types, so that the browser loads no code of the server.
 
@@ -14,7 +14,8 @@ export interface ThreadRow {
 export interface StoredItem {
   readonly id: string;
   readonly role: "system" | "user" | "assistant";
-  readonly item: ExportedMessageRepositoryItem;
+  /** Only the parent of a deleted message stays: its answers now follow that one. */
+  readonly item: ExportedMessageRepositoryItem | Pick<ExportedMessageRepositoryItem, "parentId">;
 }
 
 /** The calls by name, each with one object as its input. */
@@ -24,6 +25,6 @@ export interface ChatCalls {
   get(input: { id: string }): Promise<ThreadRow>;
   update(input: { id: string; title?: string; archived?: boolean }): Promise<ThreadRow>;
   delete(input: { id: string }): Promise<void>;
-  load(input: { id: string }): Promise<StoredItem[]>;
+  load(input: { id: string }): Promise<ExportedMessageRepository>;
   save(input: { id: string; item: StoredItem }): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
-import { ChatStore, type ChatSummary } from "@scrollback/chats";
+import { type ChatEntry, ChatStore, type ChatSummary } from "@scrollback/chats";
 import { openStores } from "@scrollback/store-core";
 import type { ChatCalls, StoredItem, ThreadRow } from "./calls.ts";
 
@@ -15,6 +15,26 @@ const rowOf = ({ id, title, archived, activeAt }: ChatSummary): ThreadRow => ({
   ...{ id, archived, activeAt },
   ...(title !== undefined && { title }),
 });
+
+/** The messages that are not deleted, and the last one of the branch that was written last. */
+function repositoryOf(entries: readonly ChatEntry<StoredItem>[]): Awaited<ReturnType<ChatCalls["load"]>> {
+  const items = new Map(entries.map(({ message }) => [message.id, message.item]));
+  const kept = (id: string | null): string | null => {
+    const item = id === null ? undefined : items.get(id);
+    return item && !("message" in item) ? kept(item.parentId) : id;
+  };
+  const messages = [...items.values()].flatMap((item) =>
+    "message" in item ? [{ ...item, parentId: kept(item.parentId) }] : [],
+  );
+  const newest = entries.reduce<ChatEntry<StoredItem> | undefined>(
+    (one, other) => (one && one.updatedAt > other.updatedAt ? one : other),
+    undefined,
+  );
+  let headId = kept(newest?.message.id ?? null);
+  // An answer always comes after its question.
+  for (const { message, parentId } of messages) if (parentId === headId) headId = message.id;
+  return { headId, messages };
+}
 
 const calls: ChatCalls = {
   async list({ cursor }) {
@@ -31,7 +51,7 @@ const calls: ChatCalls = {
   },
   update: async ({ id, ...patch }) => rowOf(await mine.update(id, patch)),
   delete: async ({ id }) => await mine.delete(id),
-  load: async ({ id }) => (await mine.read(id))?.entries.map(({ message }) => message) ?? [],
+  load: async ({ id }) => repositoryOf((await mine.read(id))?.entries ?? []),
   async save({ id, item }) {
     await mine.upsert(id, item);
   },

@@ -27,11 +27,11 @@ async function blocksOf(page: string, language: string): Promise<{ code: string;
   );
 }
 
-test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of MariaDB's adapter", async (page) => {
+test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of the examples", async (page) => {
   const blocks = await blocksOf(page, "typescript");
   expect(blocks.length).toBeGreaterThan(1);
   for (const { code, path } of blocks) {
-    expect(await readFile(join(root, "examples/mariadb", path), "utf8")).toContain(`${code}\n`);
+    expect(await readFile(join(root, "examples", path), "utf8")).toContain(`${code}\n`);
   }
 });
 
@@ -42,25 +42,26 @@ async function codeLines(path: string): Promise<number> {
   return code.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-test("build.md states the approximate lines of code of each file of MariaDB's adapter", async () => {
+test("build.md states the approximate lines of code of each file of the example in SQL", async () => {
   const page = await readFile(join(root, "docs/how-to/write-an-adapter/build.md"), "utf8");
-  const rows = [...page.matchAll(/^\| `([\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
-  const files = await readdir(join(root, "examples/mariadb/src"));
+  const rows = [...page.matchAll(/^\| `(sql\/src\/[\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
+  const files = (await readdir(join(root, "examples/sql/src"))).map((name) => `sql/src/${name}`);
   expect(rows.map(([, file]) => file).sort()).toEqual(files.sort());
   for (const [, file = "", lines] of rows) {
-    const counted = await codeLines(`examples/mariadb/src/${file}`);
+    const counted = await codeLines(`examples/${file}`);
     expect(Math.abs(Number(lines) - counted) / counted, `${file} has ${counted} lines`).toBeLessThan(0.2);
   }
 });
 
 type StoredThread = NonNullable<ReturnType<TransactionTables["thread"]>>;
+type Entry = ReturnType<TransactionTables["messages"]>[number];
 type Operation = NonNullable<ReturnType<TransactionTables["operation"]>>;
 
 /** The tables of the example, as maps. */
 class MapTables implements TransactionTables {
   readonly #threads = new Map<string, StoredThread>();
   readonly #operations = new Map<string, Map<string, Operation>>();
-  readonly #records = new Map<string, Map<number, string>>();
+  readonly #messages = new Map<string, Map<number, Entry>>();
   readonly #metadata = new Map<string, string>();
 
   thread = (id: string) => this.#threads.get(id);
@@ -70,7 +71,7 @@ class MapTables implements TransactionTables {
     return ids.sort().slice(0, limit);
   }
   removeThread(id: string) {
-    for (const table of [this.#threads, this.#operations, this.#records, this.#metadata]) table.delete(id);
+    for (const table of [this.#threads, this.#operations, this.#messages, this.#metadata]) table.delete(id);
   }
   operation = (id: string, operationId: string) => this.#operations.get(id)?.get(operationId);
   addOperation(id: string, operationId: string, operation: Operation) {
@@ -81,25 +82,24 @@ class MapTables implements TransactionTables {
       if (commit <= upTo) this.#operations.get(id)?.delete(operationId);
     }
   }
-  record = (id: string, sequence: number) => this.#records.get(id)?.get(sequence);
-  records(id: string, from: number, to: number) {
-    const found = [...(this.#records.get(id) ?? [])].map(([sequence, record]) => ({ sequence, record }));
-    return found
+  kind = (id: string, sequence: number) => this.#messages.get(id)?.get(sequence)?.kind;
+  messages(id: string, from: number, to: number) {
+    return [...(this.#messages.get(id)?.values() ?? [])]
       .filter(({ sequence }) => sequence >= from && sequence < to)
       .sort((a, b) => a.sequence - b.sequence);
   }
-  addRecord(id: string, sequence: number, record: string) {
-    this.#records.set(id, (this.#records.get(id) ?? new Map()).set(sequence, record));
+  addMessage(id: string, entry: Entry) {
+    this.#messages.set(id, (this.#messages.get(id) ?? new Map()).set(entry.sequence, entry));
   }
-  removeRecords(id: string, from: number, to: number) {
-    for (const { sequence } of this.records(id, from, to)) this.#records.get(id)?.delete(sequence);
+  removeMessages(id: string, from: number, to: number) {
+    for (const { sequence } of this.messages(id, from, to)) this.#messages.get(id)?.delete(sequence);
   }
   metadata = (id: string) => this.#metadata.get(id) ?? null;
-  setMetadata(id: string, record: string | null) {
-    if (record === null) this.#metadata.delete(id);
-    else this.#metadata.set(id, record);
+  setMetadata(id: string, text: string | null) {
+    if (text === null) this.#metadata.delete(id);
+    else this.#metadata.set(id, text);
   }
-  countRecords = (id: string) => this.#records.get(id)?.size ?? 0;
+  countMessages = (id: string) => this.#messages.get(id)?.size ?? 0;
 }
 
 const message = fc.constantFrom<ChatMessage>(
@@ -173,7 +173,7 @@ test("the documented driver behaves as the memory driver", async () => {
           })),
         );
         expect(mine).toStrictEqual(reference);
-        expect(tables.countRecords("chat"), "all trimmed content is deleted").toBe(mine?.all.entries.length);
+        expect(tables.countMessages("chat"), "all trimmed content is deleted").toBe(mine?.all.entries.length);
       }
     }),
     { numRuns: 150 },

@@ -21,7 +21,7 @@ const KINDS = [
   "tutorial/first-conversation",
   "reference/comparison",
   "reference/protocol",
-  "generated/costs",
+  "generated/benchmarks",
   "reference/api/@scrollback/store-sqlite",
 ];
 
@@ -168,7 +168,7 @@ describe("keyboard navigation", () => {
     await page.keyboard.type("exactly once");
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/\/(explanation\/exactly-once|reference\/protocol|explanation\/record-log)/);
+    await page.waitForURL(/\/(explanation\/exactly-once|reference\/protocol|explanation\/documents)/);
     expect(visited.errors).toEqual([]);
   });
 

@@ -5,14 +5,14 @@ import type { Harness } from "../../conformance-tests/src/harness.ts";
 import { declareClause } from "../../conformance-tests/src/suite.ts";
 import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.ts";
 import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
-import { recordLogHarness } from "../../packages/record-log/test/harness.ts";
+import { documentsHarness } from "../../packages/documents/test/harness.ts";
 
 // Runs one clause on one backend, both named by environment variables. The source contains a mutant.
 
 const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   memory: async () => () => memoryHarness(),
   loopback: async () => () => loopbackHarness(),
-  log: async () => recordLogHarness,
+  documents: async () => () => documentsHarness(),
   sqlite: async () => (await import("../../packages/store-sqlite/test/harness.ts")).createSqliteHarness,
   redis: async () => {
     const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");

@@ -7,7 +7,7 @@ export interface SourceMutant {
   /** The clause whose tests must fail. */
   readonly breaks: string;
   /** The backend of the suite, see `backend.fixture.ts`. */
-  readonly backend: "memory" | "loopback" | "log" | "sqlite" | "redis" | "postgres";
+  readonly backend: "memory" | "loopback" | "documents" | "sqlite" | "redis" | "postgres";
   /** The path of the file in `packages/`. */
   readonly file: string;
   /** A fragment that occurs once in the file, and its replacement. */
@@ -22,7 +22,7 @@ const on = (
 ): readonly SourceMutant[] =>
   changes.map(([name, breaks, file, from, to]) => ({ name, breaks, backend, file: folder + file, from, to }));
 
-/** Each mutant changes one line, in all layers: the portable store, the drivers, the log, SQL and scripts. */
+/** Each mutant changes one line, in all layers: the portable store, the drivers, documents, SQL and scripts. */
 export const sourceMutants: readonly SourceMutant[] = [
   ...on("memory", "store-core/src/", [
     [
@@ -68,7 +68,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (!this) throw closedError();",
     ],
     ["signals are ignored", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
-    ["records of any version are read", "C16", "codec/record.ts", "}[sutcbko]", "}|[sutcbko]"],
+    [
+      "messages of any kind are read",
+      "C16",
+      "codec/record.ts",
+      "if (!(MESSAGE_KINDS",
+      "if (false && !(MESSAGE_KINDS",
+    ],
     [
       "corrupt records are reported and thrown",
       "C16",
@@ -164,8 +170,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "a batch is inserted before existing messages",
       "C1",
       "memory/memory-driver.ts",
-      "entries.push({ sequence, record",
-      "entries.unshift({ sequence, record",
+      "entries.push({ sequence,",
+      "entries.unshift({ sequence,",
     ],
   ]),
   ...on("loopback", "store-core/src/", [
@@ -184,56 +190,48 @@ export const sourceMutants: readonly SourceMutant[] = [
       "true) return false;",
     ],
   ]),
-  ...on("log", "record-log/src/", [
+  ...on("documents", "documents/src/", [
     [
-      "operation ids are not looked up in the log",
+      "operation ids are not looked up in the head",
       "C4",
-      "write/write.ts",
-      "const found = commitIn(link, operationId);",
-      "const found = commitIn(link, digest);",
+      "rules/draft.ts",
+      "if (known) {",
+      "if (known && !known.isSame) {",
     ],
     [
-      "few operation ids are looked up in the log",
+      "few operation ids are remembered",
       "C4",
-      "chain/chain.ts",
-      "if (!link || link.n <= n - REMEMBERED_OPERATIONS) return;",
-      "if (!link || link.n <= n - 9) return;",
+      "rules/operations.ts",
+      "const newest = all.length - REMEMBERED_OPERATIONS * SIZE;",
+      "const newest = all.length - 9 * SIZE;",
     ],
     [
-      "dropped messages are read instead of new ones",
-      "Model",
-      "chain/read.ts",
-      "const to = Math.min(first + kinds.length, low, range.next);",
-      "const to = Math.min(first + kinds.length, range.next);",
-    ],
-    ["a late insert wins", "C17", "memory-log.ts", "if (taken) return taken;", ""],
-    [
-      "trimmed texts are kept",
-      "C6",
-      "write/collect.ts",
-      'blank: "all" as const })),',
-      'blank: "all" as const })).slice(0, 0),',
+      "a page that overflows loses its first message",
+      "C1",
+      "rules/draft.ts",
+      "const { entries } = this.#layOut(tail.slice(0, start));",
+      "const { entries } = this.#layOut(tail.slice(1, start));",
     ],
     [
       "expired threads are read",
       "C11",
-      "chain/chain.ts",
-      "&& !head.closed && now < never(head.expiresAt);",
-      "&& !head.closed && now > 0;",
+      "rules/times.ts",
+      "&& !(head.expiresAt !== undefined && now >= head.expiresAt);",
+      "&& !(head.expiresAt !== undefined && now < 0);",
     ],
     [
-      "a page ends one message too early",
-      "C7",
-      "chain/read.ts",
-      "return { row: hint.row, low: hint.sequence };",
-      "return { row: hint.row, low: hint.sequence - 1 };",
+      "trimmed messages stay in their page",
+      "C6",
+      "rules/draft.ts",
+      "if (pages.some(isDue)) this.#rewrite(isDue);",
+      "",
     ],
     [
-      "the fragments of a text are joined in reverse",
+      "the parts of a text are joined in reverse",
       "C12",
-      "chain/read.ts",
-      'if (piece !== "") texts[index - from] += piece;',
-      "if (piece !== \"\") texts[index - from] = piece + (texts[index - from] ?? '');",
+      "rules/pages.ts",
+      'text: pages.map(({ messages }) => messages[0]?.text ?? "").join("")',
+      'text: pages.map(({ messages }) => messages[0]?.text ?? "").reverse().join("")',
     ],
   ]),
   ...on("sqlite", "store-sqlite/src/", [
@@ -241,8 +239,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "the newest message comes first",
       "C1",
       "statements.ts",
-      'sequence < ? ORDER BY sequence"',
-      'sequence < ? ORDER BY sequence DESC"',
+      "sequence < ? ORDER BY sequence`",
+      "sequence < ? ORDER BY sequence DESC`",
     ],
     [
       "an expired thread is read until it is swept",

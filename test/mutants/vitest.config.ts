@@ -25,19 +25,15 @@ function mutate(mutant: SourceMutant): Plugin {
 
 /** Where the files that are no modules are read: in which module, and by which expression. */
 const readers = {
-  ".sql": ["store-postgres/src/migrations.ts", 'await readFile(new URL(name, folder), "utf8")', "name"],
-  ".lua": [
-    "store-redis/src/lua.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
-    'readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), "utf8")',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
-    "`${name}.lua`",
-  ],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+  ".sql": ["store-postgres/src/sql.ts", 'readFileSync(new URL(`../sql/${name}`, import.meta.url), "utf8")'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+  ".lua": ["store-redis/src/lua.ts", 'readFileSync(new URL(`../lua/${name}`, import.meta.url), "utf8")'],
 } as const;
 
 /** A mutant of such a file as one of the module that reads it. */
 function whenRead(mutant: SourceMutant, extension: keyof typeof readers): SourceMutant {
-  const [file, read, readName] = readers[extension];
+  const [file, read] = readers[extension];
   const [name, from, to] = [basename(mutant.file), mutant.from, mutant.to].map((text) =>
     JSON.stringify(text),
   );
@@ -45,7 +41,7 @@ function whenRead(mutant: SourceMutant, extension: keyof typeof readers): Source
     ...mutant,
     file,
     from: read,
-    to: `(${read}).replace(${readName} === ${name} ? ${from} : /$^/, () => ${to})`,
+    to: `(${read}).replace(name === ${name} ? ${from} : /$^/, () => ${to})`,
   };
 }
 

@@ -1,4 +1,5 @@
 // Compiled by types.deep.test.ts like a user's program.
+import type { Anthropic } from "@anthropic-ai/sdk";
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
 import * as aiSdk from "@scrollback/bridge-ai-sdk";
@@ -21,12 +22,15 @@ import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
 import { type ChatMessage, createMemoryStores, type MessageTraits, openStores } from "@scrollback/store-core";
+import { anthropicTraits } from "@scrollback/store-core/anthropic";
+import { openaiTraits } from "@scrollback/store-core/openai";
 import { createDynamoStores } from "@scrollback/store-dynamo";
 import { createMongoStores } from "@scrollback/store-mongo";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
+import type { OpenAI } from "openai";
 
 export const layers = [
   ...[agents, chats, cli, collections, groupChat, reducers, sessions],
@@ -45,6 +49,19 @@ export async function answer(url: string): Promise<string> {
   });
   await store.addMessages(await responseMessages);
   return text;
+}
+
+/** Messages of the SDKs go in, and back to them. */
+export async function histories(url: string) {
+  const chats = await openStores<OpenAI.ChatCompletionMessageParam>(url, { traits: openaiTraits });
+  const items = await openStores<OpenAI.Responses.ResponseInputItem>(url, { traits: openaiTraits });
+  const claude = await openStores(url, { traits: anthropicTraits });
+  const beta = await openStores<Anthropic.Beta.BetaMessageParam>(url, { traits: anthropicTraits });
+  const completion: OpenAI.ChatCompletionMessageParam[] = await chats.open().listMessages();
+  const input: OpenAI.Responses.ResponseInput = await items.open().listMessages();
+  const messages: Anthropic.MessageParam[] = await claude.open().listMessages();
+  const betas: Anthropic.Beta.BetaMessageParam[] = await beta.open().listMessages();
+  return { completion, input, messages, betas };
 }
 
 /** Converts a chat of any framework to any other. */

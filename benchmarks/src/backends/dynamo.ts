@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   type AttributeValue,
   BatchWriteItemCommand,
+  CreateTableCommand,
   DeleteTableCommand,
   DynamoDBClient,
   PutItemCommand,
@@ -9,57 +10,62 @@ import {
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBChatMessageHistory } from "@langchain/community/stores/message/dynamodb";
-import {
-  mapChatMessagesToStoredMessages,
-  mapStoredMessagesToChatMessages,
-  type StoredMessageData,
-} from "@langchain/core/messages";
 import { createDynamoStores } from "@scrollback/store-dynamo";
-import type { Contestant, Location } from "../backend.ts";
-import { Bulk, overridden } from "../bulk.ts";
+import { type Definition, HEAD, type Location, type RawLog, type RawRow, rawLog } from "../backend.ts";
+import type { Contestant } from "../contestant.ts";
 import { toLangChainTexts } from "../langchain.ts";
-import { scrollback, scrollbackLog } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
-import type { Definition } from "./network.ts";
-import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
 type Item = Record<string, AttributeValue>;
 
 /** The maximum number of items of a BatchWriteItem request. */
 const BATCH_WRITE = 25;
 const BATCHES_AT_ONCE = 4;
+/** The partition of the raw client's ids of threads. */
+const IDS = "ids";
 
-/** One item per commit, of the same size as Scrollback's; a read is one consistent query from the end. */
+/** One item for each commit; a read is one consistent query from the end. Ids of threads are in a partition of their own. */
 function rawItems(client: DynamoDBClient, TableName: string): RawLog {
   const toItem = ({ threadId, number, texts }: RawRow): Item => ({
-    s: { S: `r${threadId}` },
-    n: { N: String(number) },
+    thread: { S: `r${threadId}` },
+    item: { S: String(number).padStart(12, "0") },
     h: { S: HEAD },
     c: { L: texts.map((text) => ({ B: Buffer.from(text) })) },
   });
+  const query = async (thread: string, Limit: number, ScanIndexForward: boolean) => {
+    const items: Item[] = [];
+    let ExclusiveStartKey: Item | undefined;
+    do {
+      const page = await client.send(
+        new QueryCommand({
+          TableName,
+          KeyConditionExpression: "thread = :thread",
+          ExpressionAttributeValues: { ":thread": { S: thread } },
+          ScanIndexForward,
+          ConsistentRead: true,
+          Limit,
+          ExclusiveStartKey,
+        }),
+      );
+      items.push(...(page.Items ?? []));
+      ExclusiveStartKey = page.LastEvaluatedKey;
+    } while (ExclusiveStartKey && items.length < Limit);
+    return items;
+  };
   return {
     insert: (row) => client.send(new PutItemCommand({ TableName, Item: toItem(row) })),
     insertMany: (rows) => putAll(client, TableName, rows.map(toItem)),
-    async read(threadId, Limit) {
-      const items: Item[] = [];
-      let ExclusiveStartKey: Item | undefined;
-      do {
-        const page = await client.send(
-          new QueryCommand({
-            TableName,
-            KeyConditionExpression: "s = :s",
-            ExpressionAttributeValues: { ":s": { S: `r${threadId}` } },
-            ScanIndexForward: false,
-            ConsistentRead: true,
-            Limit,
-            ExclusiveStartKey,
-          }),
-        );
-        items.push(...(page.Items ?? []));
-        ExclusiveStartKey = page.LastEvaluatedKey;
-      } while (ExclusiveStartKey && items.length < Limit);
-      return items.map(({ c }) => (c?.L ?? []).map(({ B }) => Buffer.from(B ?? []).toString()));
-    },
+    read: async (threadId, limit) =>
+      (await query(`r${threadId}`, limit, false)).map(({ c }) =>
+        (c?.L ?? []).map(({ B }) => Buffer.from(B ?? []).toString()),
+      ),
+    fillThreads: (threadIds) =>
+      putAll(
+        client,
+        TableName,
+        threadIds.map((id) => ({ thread: { S: IDS }, item: { S: id } })),
+      ),
+    list: async (count) => (await query(IDS, count, true)).length,
     close: async () => client.destroy(),
   };
 }
@@ -88,14 +94,13 @@ function langChainItems(config: ReturnType<typeof configOf>, tableName: string):
     new DynamoDBChatMessageHistory({
       tableName,
       sessionId,
-      partitionKey: "s",
-      sortKey: "n",
-      // The sort key is a number, as in the table of the other contestants.
-      key: { s: { S: `l${sessionId}` }, n: { N: "1" } },
+      partitionKey: "thread",
+      sortKey: "item",
+      key: { thread: { S: `l${sessionId}` }, item: { S: "1" } },
       config,
     });
   return {
-    longest: 10,
+    longest: 100,
     fill: (threadId, messages) => historyOf(threadId).addMessages(toLangChainTexts(messages)),
     open(threadId) {
       let history = historyOf(threadId);
@@ -115,13 +120,6 @@ function langChainItems(config: ReturnType<typeof configOf>, tableName: string):
         all: () => () => history.getMessages(),
       };
     },
-    expected: (messages) =>
-      mapStoredMessagesToChatMessages(
-        mapChatMessagesToStoredMessages(toLangChainTexts(messages)).map(({ type, data }) => ({
-          type,
-          data: { role: undefined, content: data.content, additional_kwargs: {} } as StoredMessageData,
-        })),
-      ),
     close: async () => undefined,
   };
 }
@@ -131,54 +129,59 @@ function configOf(endpoint: string) {
   return { endpoint, region: "local", credentials };
 }
 
-/** A DynamoDB at an endpoint. Each contestant has a separate client with the same options. */
+/** A DynamoDB at an endpoint. */
 export function defineDynamo({ url, product, version, run }: Location): Definition {
   const tableName = `scrollback-bench-${run}`;
+  const plainTable = `${tableName}-plain`;
   const numbers = new Map<string, number>();
   const clientOf = (endpoint: string) => new DynamoDBClient(configOf(endpoint));
+  const onServer = async (use: (client: DynamoDBClient) => Promise<unknown>) => {
+    const client = clientOf(url);
+    await use(client);
+    client.destroy();
+  };
   return {
-    key: "dynamodb",
     title: product,
     versions: [
       `${product} ${version}`,
       `@aws-sdk/client-dynamodb ${versionOf("@aws-sdk/client-dynamodb")}, reads strongly consistent`,
-      `LangChain.js: @langchain/community ${versionOf("@langchain/community")}; its one item a session ends at 400 KB, and it cannot read tool results back, so it gets tool calls and results as text`,
+      `@langchain/community ${versionOf("@langchain/community")}; its one item a session ends at 400 KB, so its threads have 100 messages, and tool calls and results are text`,
     ],
-    baseline: "PutItem of an item of the same bytes; Query from the end and JSON.parse",
-    connect: {
-      raw: async (url) => rawLog(rawItems(clientOf(url), tableName), numbers),
-      async Scrollback(url) {
-        const client = clientOf(url);
-        const stores = createDynamoStores({ client, tableName });
-        const contestant = scrollback(stores, "dynamodb", async () => client.destroy());
-        return scrollbackLog(contestant, async () => {
-          const sending = clientOf(url);
-          const bulk = new Bulk<Item>(BATCH_WRITE * BATCHES_AT_ONCE, (items) =>
-            putAll(sending, tableName, items),
-          );
-          const client = overridden(sending, {
-            async send(...sent: Parameters<DynamoDBClient["send"]>) {
-              const [command] = sent;
-              if (command instanceof PutItemCommand) return await bulk.add(command.input.Item ?? {});
-              bulk.assertFlushed();
-              return await sending.send(...sent);
-            },
-          });
-          const stores = createDynamoStores({ client, tableName });
-          return { stores, flush: () => bulk.flush(), close: async () => sending.destroy() };
-        });
-      },
-      "LangChain.js": async (url) => langChainItems(configOf(url), tableName),
-    },
-    async prepare() {
+    baseline: "`PutItem` of an item; `Query` from the end and `JSON.parse`; nothing is trimmed",
+    other: "LangChain.js",
+    raw: async (url) => rawLog(rawItems(clientOf(url), plainTable), numbers),
+    stores(url, maxMessages) {
       const client = clientOf(url);
-      await createDynamoStores({ client, tableName }).setup();
-      client.destroy();
+      const stores = createDynamoStores({
+        client,
+        tableName,
+        ...(maxMessages !== undefined && { maxMessages }),
+      });
+      return { stores, close: async () => client.destroy() };
     },
-    async remove() {
-      const client = clientOf(url);
-      await client.send(new DeleteTableCommand({ TableName: tableName }));
-      client.destroy();
-    },
+    compared: async (url) => langChainItems(configOf(url), plainTable),
+    prepare: () =>
+      onServer(async (client) => {
+        await createDynamoStores({ client, tableName }).setup();
+        await client.send(
+          new CreateTableCommand({
+            TableName: plainTable,
+            BillingMode: "PAY_PER_REQUEST",
+            KeySchema: [
+              { AttributeName: "thread", KeyType: "HASH" },
+              { AttributeName: "item", KeyType: "RANGE" },
+            ],
+            AttributeDefinitions: ["thread", "item"].map((AttributeName) => ({
+              AttributeName,
+              AttributeType: "S",
+            })),
+          }),
+        );
+      }),
+    remove: () =>
+      onServer(async (client) => {
+        for (const TableName of [tableName, plainTable])
+          await client.send(new DeleteTableCommand({ TableName }));
+      }),
   };
 }

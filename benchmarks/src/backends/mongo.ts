@@ -1,17 +1,13 @@
 import { mapChatMessagesToStoredMessages } from "@langchain/core/messages";
+import { MongoDBSaver } from "@langchain/langgraph-checkpoint-mongodb";
 import { MongoDBChatMessageHistory } from "@langchain/mongodb";
 import { createMongoStores } from "@scrollback/store-mongo";
-import { type Collection, type Document, MongoClient } from "mongodb";
-import type { Location } from "../backend.ts";
-import { Bulk, overridden } from "../bulk.ts";
+import { type Collection, MongoClient } from "mongodb";
+import { type Definition, HEAD, type Location, type RawLog, type RawRow, rawLog } from "../backend.ts";
 import { langChain, toLangChain } from "../langchain.ts";
-import { scrollback, scrollbackLog } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
-import type { Definition } from "./network.ts";
-import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
 const DATABASE = "scrollback_bench";
-const INSERTS_AT_ONCE = 1_000;
 
 interface RawDocument {
   readonly _id: string;
@@ -19,8 +15,12 @@ interface RawDocument {
   readonly texts: readonly string[];
 }
 
-/** One document per commit, of the same size as Scrollback's; a read is one query from the end. */
-function rawDocuments(documents: Collection<RawDocument>, close: () => Promise<unknown>): RawLog {
+/** One document for each commit; a read is one query from the end. Ids of threads are in a collection of their own. */
+function rawDocuments(
+  documents: Collection<RawDocument>,
+  ids: Collection<{ _id: string }>,
+  close: () => Promise<unknown>,
+): RawLog {
   const keyOf = (threadId: string, number: number) => `${threadId}:${String(number).padStart(16, "0")}`;
   const toDocument = ({ threadId, number, texts }: RawRow) => ({
     _id: keyOf(threadId, number),
@@ -35,6 +35,8 @@ function rawDocuments(documents: Collection<RawDocument>, close: () => Promise<u
       const found = await documents.find(keys, { limit, batchSize: limit }).sort({ _id: -1 }).toArray();
       return found.map(({ texts }) => texts);
     },
+    fillThreads: (threadIds) => ids.insertMany(threadIds.map((_id) => ({ _id }))),
+    list: async (count) => (await ids.find({}, { limit: count }).sort({ _id: 1 }).toArray()).length,
     close,
   };
 }
@@ -47,37 +49,18 @@ function clientOf(url: string): MongoClient {
   return new MongoClient(used.href, { writeConcern: { w: "majority" } });
 }
 
-/** A client whose `insertOne` sends many documents in a request. */
-function inBulk(client: MongoClient, bulkOf: (documents: Collection) => Bulk<Document>): MongoClient {
-  const collection = (database: ReturnType<MongoClient["db"]>) => (name: string) => {
-    const documents = database.collection(name);
-    const bulk = bulkOf(documents);
-    return overridden(documents, {
-      insertOne: (document: Document) => bulk.add(document),
-      find(...asked: Parameters<Collection["find"]>) {
-        bulk.assertFlushed();
-        return documents.find(...asked);
-      },
-    });
-  };
-  return overridden(client, {
-    db(name: string) {
-      const database = client.db(name);
-      return overridden(database, { collection: collection(database) });
-    },
-  });
-}
-
-/** A MongoDB. Each contestant has a separate client with the same options. */
+/** A MongoDB, with write concern majority. */
 export function defineMongo({ url, product, version, run }: Location): Definition {
   const name = `bench-${run}`;
+  const checkpoints = `scrollback_bench_${run}`;
   const numbers = new Map<string, number>();
-  const storesOn = (client: MongoClient) =>
+  const storesOn = (client: MongoClient, maxMessages?: number) =>
     createMongoStores({
       // The same class for the adapter, whose types come from another copy of mongodb.
       client: client as unknown as NonNullable<Parameters<typeof createMongoStores>[0]["client"]>,
       database: DATABASE,
       collectionName: `${name}-scrollback`,
+      ...(maxMessages !== undefined && { maxMessages }),
     });
   const onServer = async (use: (client: MongoClient) => Promise<unknown>) => {
     const client = clientOf(url);
@@ -85,57 +68,53 @@ export function defineMongo({ url, product, version, run }: Location): Definitio
     await client.close();
   };
   return {
-    key: "mongodb",
     title: product === "MongoDB" ? product : `MongoDB (${product})`,
     versions: [
       `${product} ${version}`,
       `mongodb ${versionOf("mongodb")}, write concern majority`,
-      `LangChain.js: @langchain/mongodb ${versionOf("@langchain/mongodb")}, @langchain/core ${versionOf("@langchain/core")}; its one document a session ends at 16 MB`,
+      `@langchain/mongodb ${versionOf("@langchain/mongodb")}`,
+      `@langchain/langgraph-checkpoint-mongodb ${versionOf("@langchain/langgraph-checkpoint-mongodb")}`,
     ],
-    baseline: "insertOne of a document of the same bytes; find from the end and JSON.parse",
-    connect: {
-      async raw(url) {
-        const client = await clientOf(url).connect();
-        const documents = client.db(DATABASE).collection<RawDocument>(`${name}-raw`);
-        return rawLog(
-          rawDocuments(documents, () => client.close()),
-          numbers,
-        );
-      },
-      async Scrollback(url) {
-        const client = clientOf(url);
-        const contestant = scrollback(storesOn(client), "mongodb", () => client.close());
-        return scrollbackLog(contestant, async () => {
-          const sending = clientOf(url);
-          let bulk: Bulk<Document> | undefined;
-          const client = inBulk(sending, (documents) => {
-            bulk = new Bulk(INSERTS_AT_ONCE, (rows) => documents.insertMany([...rows]));
-            return bulk;
-          });
-          const flush = async () => await bulk?.flush();
-          return { stores: storesOn(client), flush, close: () => sending.close() };
-        });
-      },
-      async "LangChain.js"(url) {
-        const client = await clientOf(url).connect();
-        const sessions = client.db(DATABASE).collection(`${name}-langchain`);
-        // It requires a collection of mongodb 6, but uses only methods that mongodb 7 has too.
-        type Theirs = ConstructorParameters<typeof MongoDBChatMessageHistory>[0]["collection"];
-        const collection = sessions as unknown as Theirs;
-        return langChain((sessionId) => new MongoDBChatMessageHistory({ collection, sessionId }), {
-          longest: 10_000,
-          // The documents of addMessages, but not written one by one.
-          fill: (sessionId, messages) =>
-            sessions.updateOne(
-              { sessionId },
-              {
-                $push: { messages: { $each: mapChatMessagesToStoredMessages(toLangChain(messages)) } },
-              } as object,
-              { upsert: true },
-            ),
-          close: () => client.close(),
-        });
-      },
+    baseline: "`insertOne` of a document; `find` from the end and `JSON.parse`; nothing is trimmed",
+    other: "LangChain.js",
+    async raw(url) {
+      const client = await clientOf(url).connect();
+      const database = client.db(DATABASE);
+      const ids = database.collection<{ _id: string }>(`${name}-ids`);
+      return rawLog(
+        rawDocuments(database.collection<RawDocument>(`${name}-raw`), ids, () => client.close()),
+        numbers,
+      );
+    },
+    stores(url, maxMessages) {
+      const client = clientOf(url);
+      return { stores: storesOn(client, maxMessages), close: () => client.close() };
+    },
+    async compared(url) {
+      const client = await clientOf(url).connect();
+      const sessions = client.db(DATABASE).collection(`${name}-langchain`);
+      // It requires a collection of mongodb 6, but uses only methods that mongodb 7 has too.
+      type Theirs = ConstructorParameters<typeof MongoDBChatMessageHistory>[0]["collection"];
+      const collection = sessions as unknown as Theirs;
+      return langChain((sessionId) => new MongoDBChatMessageHistory({ collection, sessionId }), {
+        // The documents of addMessages, but not written one by one.
+        fill: (sessionId, messages) =>
+          sessions.updateOne(
+            { sessionId },
+            {
+              $push: { messages: { $each: mapChatMessagesToStoredMessages(toLangChain(messages)) } },
+            } as object,
+            { upsert: true },
+          ),
+        close: () => client.close(),
+      });
+    },
+    async saver(url) {
+      const client = clientOf(url);
+      type Theirs = ConstructorParameters<typeof MongoDBSaver>[0]["client"];
+      const saver = new MongoDBSaver({ client: client as unknown as Theirs, dbName: checkpoints });
+      await saver.setup();
+      return { saver, close: () => client.close() };
     },
     prepare: () =>
       onServer(async (client) => {
@@ -144,7 +123,8 @@ export function defineMongo({ url, product, version, run }: Location): Definitio
       }),
     remove: () =>
       onServer(async (client) => {
-        for (const one of ["scrollback", "langchain", "raw"])
+        await client.db(checkpoints).dropDatabase();
+        for (const one of ["scrollback", "langchain", "raw", "ids"])
           await client.db(DATABASE).collection(`${name}-${one}`).drop();
       }),
   };

@@ -1,19 +1,12 @@
 import { PostgresChatMessageHistory } from "@langchain/community/stores/message/postgres";
-import { PostgresStore } from "@mastra/pg";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { ChatMessage } from "@scrollback/store-core";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { Pool } from "pg";
-import type { Contestant, Location } from "../backend.ts";
+import { type Definition, type Location, MANY } from "../backend.ts";
+import { type Contestant, chunksOf } from "../contestant.ts";
 import { langChain } from "../langchain.ts";
-import { mastra } from "../mastra.ts";
-import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
-import type { Definition } from "./network.ts";
-
-const FILLED_AT_ONCE = 1_000;
-
-/** More messages than any thread has. */
-const MANY = 1_000_000;
 
 /**
  * What an application writes for itself, by prepared statements: one that updates the thread's row and inserts a row per message, and a range
@@ -47,15 +40,21 @@ function raw(pool: Pool, schema: string): Contestant {
   };
   return {
     async fill(threadId, messages) {
-      for (let from = 0; from < messages.length; from += FILLED_AT_ONCE)
-        await append(threadId, messages.slice(from, from + FILLED_AT_ONCE));
+      for (const chunk of chunksOf(messages, 1_000)) await append(threadId, chunk);
     },
     open: (threadId) => ({
       append: (messages) => () => append(threadId, messages),
       newest: (count) => () => read(threadId, count),
       all: () => () => read(threadId, MANY),
     }),
-    expected: (messages) => [...messages],
+    fillThreads: (threadIds) =>
+      pool.query(`INSERT INTO ${schema}.threads SELECT id, 1, now() FROM unnest($1::text[]) AS made (id)`, [
+        threadIds,
+      ]),
+    async list(count) {
+      const text = `SELECT id, next, updated_at FROM ${schema}.threads ORDER BY id LIMIT $1`;
+      return (await pool.query({ name: "list", text, values: [count] })).rows.length;
+    },
     close: () => pool.end(),
   };
 }
@@ -65,7 +64,7 @@ function poolOf(url: string): Pool {
   return new Pool({ connectionString: url, max: 8, idleTimeoutMillis: 0 });
 }
 
-/** A PostgreSQL. Each contestant has a separate pool. */
+/** A PostgreSQL, with a pool for each contestant. */
 export function definePostgres({ url, product, version, run }: Location): Definition {
   const name = `bench_${run}`;
   const schema = `${name}_scrollback`;
@@ -75,33 +74,38 @@ export function definePostgres({ url, product, version, run }: Location): Defini
     await pool.end();
   };
   return {
-    key: "postgres",
     title: "PostgreSQL",
     versions: [
       `${product} ${version}, synchronous_commit on`,
       `pg ${versionOf("pg")}`,
-      `LangChain.js: @langchain/community ${versionOf("@langchain/community")}, @langchain/core ${versionOf("@langchain/core")}; threads of up to 10,000, as it reads each session whole`,
-      `Mastra: @mastra/memory ${versionOf("@mastra/memory")}, @mastra/pg ${versionOf("@mastra/pg")}; threads of up to 1,000; calls and results of tools as text`,
+      `@langchain/community ${versionOf("@langchain/community")}`,
+      `@langchain/langgraph-checkpoint-postgres ${versionOf("@langchain/langgraph-checkpoint-postgres")}`,
     ],
     baseline:
-      "a prepared statement that updates the thread's row and inserts a row per message; a prepared SELECT from the end and JSON.parse",
-    connect: {
-      raw: async (url) => raw(poolOf(url), `${name}_raw`),
-      async Scrollback(url) {
-        const pool = poolOf(url);
-        return scrollback(createPostgresStores({ client: pool, schema }), "postgres", () => pool.end());
-      },
-      async "LangChain.js"(url) {
-        const pool = poolOf(url);
-        const historyOf = (sessionId: string) =>
-          new PostgresChatMessageHistory({ pool, tableName: `${name}_langchain`, sessionId });
-        return langChain(historyOf, { longest: 10_000, close: () => pool.end() });
-      },
-      async Mastra(url) {
-        const pool = poolOf(url);
-        const storage = new PostgresStore({ id: name, pool, schemaName: `${name}_mastra` });
-        return await mastra(storage, () => pool.end());
-      },
+      "a prepared statement that updates the thread's row and inserts a row a message; a prepared `SELECT` from the end and `JSON.parse`; nothing is trimmed",
+    other: "LangChain.js",
+    raw: async (url) => raw(poolOf(url), `${name}_raw`),
+    stores(url, maxMessages) {
+      const pool = poolOf(url);
+      const stores = createPostgresStores({
+        client: pool,
+        schema,
+        ...(maxMessages !== undefined && { maxMessages }),
+      });
+      return { stores, close: () => pool.end() };
+    },
+    async compared(url) {
+      const pool = poolOf(url);
+      const tableName = `${name}_langchain`;
+      return langChain((sessionId) => new PostgresChatMessageHistory({ pool, tableName, sessionId }), {
+        close: () => pool.end(),
+      });
+    },
+    async saver(url) {
+      const pool = poolOf(url);
+      const saver = new PostgresSaver(pool, undefined, { schema: `${name}_saver` });
+      await saver.setup();
+      return { saver, close: () => pool.end() };
     },
     prepare: () =>
       onServer(async (pool) => {
@@ -116,7 +120,7 @@ export function definePostgres({ url, product, version, run }: Location): Defini
     remove: () =>
       onServer(async (pool) => {
         await pool.query(`DROP TABLE IF EXISTS ${name}_langchain`);
-        for (const one of ["scrollback", "raw", "mastra"])
+        for (const one of ["scrollback", "raw", "saver"])
           await pool.query(`DROP SCHEMA IF EXISTS ${name}_${one} CASCADE`);
       }),
   };

@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { LibSQLStore } from "@mastra/libsql";
 import type { ChatMessage } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import type { Backend, Connects, Contestant } from "../backend.ts";
+import type { Backend } from "../backend.ts";
+import { type Contestant, MAX_MESSAGES } from "../contestant.ts";
 import { mastra } from "../mastra.ts";
-import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
 
 /** A folder of the benchmark, because the system's temporary folder may be in memory. */
@@ -27,7 +27,8 @@ function raw(path: string, synchronous: Synchronous): Contestant {
       sequence INTEGER NOT NULL,
       body TEXT NOT NULL,
       PRIMARY KEY (thread, sequence)
-    ) STRICT, WITHOUT ROWID;`);
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS threads (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`);
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const findLast = database.prepare("SELECT max(sequence) AS last FROM messages WHERE thread = ?");
@@ -37,6 +38,7 @@ function raw(path: string, synchronous: Synchronous): Contestant {
     "SELECT body FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT ?",
   );
   const all = database.prepare("SELECT body FROM messages WHERE thread = ? ORDER BY sequence");
+  const list = database.prepare("SELECT id FROM threads ORDER BY id LIMIT ?");
   const parse = (rows: Record<string, unknown>[]) =>
     rows.map(({ body }): unknown => JSON.parse(String(body)));
 
@@ -49,51 +51,61 @@ function raw(path: string, synchronous: Synchronous): Contestant {
   };
   return {
     fill: async (threadId, messages) => append(threadId, messages, Number.MAX_SAFE_INTEGER),
-    open: (threadId, maxMessages) => ({
-      append: (messages) => async () => append(threadId, messages, maxMessages),
+    open: (threadId) => ({
+      append: (messages) => async () => append(threadId, messages, MAX_MESSAGES),
       newest: (count) => async () => parse(newest.all(threadId, count)).reverse(),
       all: () => async () => parse(all.all(threadId)),
     }),
-    expected: (messages) => [...messages],
+    async fillThreads(threadIds) {
+      const insertThread = database.prepare("INSERT INTO threads VALUES (?)");
+      begin.run();
+      for (const id of threadIds) insertThread.run(id);
+      commit.run();
+    },
+    list: async (count) => list.all(count).length,
     close: async () => database.close(),
   };
 }
 
-/** Each contestant has a separate file in the folder of the location. */
-export function connectSqlite(synchronous: Synchronous): Connects {
-  return {
-    raw: async (path) => raw(join(path, "raw.db"), synchronous),
-    async Scrollback(path) {
-      const stores = createSqliteStores({ url: `sqlite:${join(path, "scrollback.db")}`, synchronous });
-      return scrollback(stores, "sqlite", () => stores.close());
-    },
-    // It sets `synchronous` to NORMAL by itself.
-    ...(synchronous === "normal" && {
-      async Mastra(path: string) {
-        const storage = new LibSQLStore({ id: "benchmark", url: `file:${join(path, "mastra.db")}` });
-        return await mastra(storage, () => storage.close());
-      },
-    }),
-  };
-}
-
-/** SQLite with this setting of `synchronous`. */
-export async function openSqlite(synchronous: Synchronous): Promise<Backend> {
+/** SQLite with this setting of `synchronous`. Each contestant has a file of its own. */
+export function openSqlite(synchronous: Synchronous): Backend {
   mkdirSync(FOLDER, { recursive: true });
   const folder = mkdtempSync(join(FOLDER, "sqlite-"));
   const setting = synchronous.toUpperCase();
-  const version = process.versions.sqlite ?? "of unknown version";
-  const peers = `Mastra: @mastra/memory ${versionOf("@mastra/memory")}, @mastra/libsql ${versionOf("@mastra/libsql")}; threads of up to 1,000; calls and results of tools as text`;
+  const isNormal = synchronous === "normal";
   return {
-    key: `sqlite-${synchronous}`,
-    title: `SQLite ${setting}`,
-    versions: [
-      `SQLite ${version} (node:sqlite), WAL, synchronous ${setting}`,
-      ...(synchronous === "normal" ? [peers] : []),
-    ],
-    baseline: "prepared statements: INSERTs and DELETE in a transaction; SELECT and JSON.parse",
-    location: { product: "SQLite", version, url: folder, run: "" },
-    connect: connectSqlite(synchronous),
+    url: folder,
+    definition: {
+      title: `SQLite ${setting}`,
+      versions: [
+        `SQLite ${process.versions.sqlite} (node:sqlite), WAL, synchronous ${setting}`,
+        ...(isNormal
+          ? [
+              `@mastra/memory ${versionOf("@mastra/memory")} on @mastra/libsql ${versionOf("@mastra/libsql")}; tool calls and results are text`,
+            ]
+          : []),
+      ],
+      baseline:
+        "prepared statements: `INSERT` and `DELETE` in a transaction; `SELECT` and `JSON.parse`; a table of ids",
+      raw: async (path) => raw(join(path, "raw.db"), synchronous),
+      stores(path, maxMessages) {
+        const stores = createSqliteStores({
+          url: `sqlite:${join(path, "scrollback.db")}`,
+          synchronous,
+          ...(maxMessages !== undefined && { maxMessages }),
+        });
+        return { stores, close: () => stores.close() };
+      },
+      // It sets `synchronous` to NORMAL by itself.
+      ...(isNormal && {
+        other: "Mastra",
+        async compared(path: string) {
+          const storage = new LibSQLStore({ id: "benchmark", url: `file:${join(path, "mastra.db")}` });
+          return await mastra(storage, () => storage.close());
+        },
+      }),
+      remove: async () => undefined,
+    },
     close: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,6 +1,6 @@
 // Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import type { Change } from "@scrollback/store-core";
-import { createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { createStores, type DeleteRequest, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
@@ -260,6 +260,30 @@ export const exactlyOnce: Clause = {
         expect(proxy.mode.kind, "the cut occurred").toBe("pass");
       }
       expect(await textsIn(store)).toEqual(["message 1", "cut after 0", "cut after 10"]);
+    });
+
+    test("a request that is repeated too late is done once, or fails as one that the caller can repeat", async (backend) => {
+      const { driver } = backend;
+      const failed: unknown[] = [];
+      const late =
+        <R extends Pick<DeleteRequest, "sendBefore">, O>(send: (request: R) => Promise<O>) =>
+        (request: R) =>
+          send({ ...request, sendBefore: 0 }).catch((error: unknown) => {
+            failed.push(error);
+            return send(request);
+          });
+      const stores = createStores(
+        wrapDriver(driver, {
+          commit: late(driver.commit.bind(driver)),
+          delete: late(driver.delete.bind(driver)),
+        }),
+      );
+      const store = stores.open();
+      for (const message of numbered(2)) await store.addMessages([message]);
+      expect(await textsIn(store)).toEqual(["message 1", "message 2"]);
+      await stores.deleteThread(store.threadId);
+      expect(await textsIn(store)).toEqual([]);
+      for (const error of failed) expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
     });
 
     test("a pop whose reply was lost removes one message", async (backend) => {

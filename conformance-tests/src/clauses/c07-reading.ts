@@ -84,8 +84,10 @@ export const reading: Clause = {
           Buffer.from("2:a:1").toString("base64url"),
         ];
         for (const cursor of foreign) {
-          await rejection(store.read({ before: cursor as string }), "INVALID_ARGUMENT");
-          await rejection(store.read({ after: cursor as string }), "INVALID_ARGUMENT");
+          for (const side of ["before", "after"]) {
+            const error = await rejection(store.read({ [side]: cursor as string }), "INVALID_ARGUMENT");
+            expect(error.message).toContain(`read: ${side} must be`);
+          }
         }
         const both = { before: newer, after: newer } as ReadOptions;
         await rejection(store.read(both), "INVALID_ARGUMENT");
@@ -311,12 +313,14 @@ export const reading: Clause = {
         await store.listMessages({ limit: 10 });
         return proxy.counters.replyBytes - before;
       };
-      // The tolerance is for longer numbers; thousands of messages would be some hundred thousand bytes.
+      // A backend may read some more of the newest messages, and a list of where the others are. 5,000 messages would be some hundred
+      // thousand bytes.
+      const most = (bytes: number) => bytes * 1.5 + 16 * 1_024;
       const look =
         "bytes of replies to a read of the newest 10; look at the limit that `read` gives the backend";
-      expect(await bytesOfRead(LONG, 12), look).toBeLessThan((await bytesOfRead(20, 12)) * 1.5 + 200);
+      expect(await bytesOfRead(LONG, 12), look).toBeLessThan(most(await bytesOfRead(20, 12)));
       // A backend may store a large batch in one piece, but must not read that piece once for each requested message.
-      expect(await bytesOfRead(LONG, 0), look).toBeLessThan((await bytesOfRead(2_000, 0)) * 1.5 + 200);
+      expect(await bytesOfRead(LONG, 0), look).toBeLessThan(most(await bytesOfRead(2_000, 0)));
     });
   },
 };

@@ -1,6 +1,5 @@
 import { randomBytes, randomFillSync } from "node:crypto";
 import type { Change } from "@scrollback/store-core";
-import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
@@ -18,10 +17,9 @@ const noise = (bytes: number) =>
     .toString("base64")
     .slice(0, bytes);
 
-/** A message whose record has exactly the given number of bytes. */
-function messageOf(recordBytes: number) {
-  const empty = formatRecord("u", 0, JSON.stringify(user(""))).length;
-  return user("x".repeat(recordBytes - empty));
+/** A message whose text has exactly the given number of bytes. */
+function messageOf(bytes: number) {
+  return user("x".repeat(bytes - JSON.stringify(user("")).length));
 }
 
 export const size: Clause = {
@@ -123,8 +121,8 @@ export const size: Clause = {
     test("a message and metadata at the limit are stored", async (backend) => {
       const store = backend.store();
       const message = messageOf(backend.driver.capabilities.maxMessageBytes);
-      // Its record has two letters before the text, and the text has two quotes.
-      const metadata = "x".repeat(METADATA_LIMIT - 4);
+      // Its text has two quotes.
+      const metadata = "x".repeat(METADATA_LIMIT - 2);
       await store.commit({ append: [message], metadata });
       const page = await store.read();
       expect(page.entries[0]?.message.content === message.content).toBe(true);
@@ -176,8 +174,7 @@ export const size: Clause = {
       backend.requireRequests();
       const commits = 130;
       const least = commits * backend.driver.capabilities.roundTrips.commit;
-      const look =
-        "look at `amend` of a record log, which should send one request however much it amends, or at `commit` of a driver";
+      const look = "look at `commit` of the driver";
       for (const kept of [10, 1_000]) {
         const store = backend.store({ maxMessages: kept });
         await store.addMessages(numbered(kept));
@@ -187,7 +184,7 @@ export const size: Clause = {
           })) ?? 0;
         const what = `requests of ${commits} commits that keep ${kept} messages`;
         expect(requests, `${what}; look at requestCount of the harness`).toBeGreaterThanOrEqual(least);
-        // A record log amends at every 32nd commit.
+        // A thread of documents writes a page at about every 32nd commit.
         expect(requests, `${what}; ${look}`).toBeLessThanOrEqual(least * 1.2 + 10);
       }
     });

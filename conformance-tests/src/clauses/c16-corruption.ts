@@ -1,44 +1,45 @@
 import { type Codec, gzipCodec, jsonCodec, type StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import { formatRecord } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import { rejection } from "../checks/errors.ts";
 import type { Clause } from "../clause.ts";
+import type { PlantedMessage } from "../harness.ts";
 import { encrypting } from "../messages/codecs.ts";
 import { numbered, textsIn, textsOf, user } from "../messages/messages.ts";
 
-const corruptRecords: Readonly<Record<string, string>> = {
-  garbage: "garbage",
-  "a record cut short": '1u0000000001000{"role":"user","conte',
-  "only the version and the kind": "1u",
-  "no time": '1u{"role":"user","content":"a"}',
-  "a time cut short": "1u000000000100",
-  "an unknown kind": '1z0000000001000{"role":"user","content":"a"}',
-  "metadata in a message's place": '1m{"role":"user","content":"a"}',
-  "a version before the first": '0u0000000001000{"role":"user","content":"a"}',
-  "JSON without a version": '{"role":"user","content":"a"}',
-  "what superjson cannot read": '1u0000000001000~{"json":',
-  "numbers that claim to be a billion":
-    '1u0000000001000~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
-  "bytes that claim to be a billion":
-    '1u0000000001000~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
-  "bytes of a kind that is none":
-    '1u0000000001000~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
+const damages: Readonly<Record<string, Partial<PlantedMessage>>> = {
+  garbage: { text: "garbage" },
+  "a text cut short": { text: '{"role":"user","conte' },
+  "no text": { text: "" },
+  "an unknown kind": { kind: "z" },
+  "metadata in a message's place": { kind: "m" },
+  "a time before 1970": { createdAt: -1 },
+  "a time of 14 digits": { createdAt: 10 ** 13 },
+  "what superjson cannot read": { text: '~{"json":' },
+  "numbers that claim to be a billion": {
+    text: '~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
+  },
+  "bytes that claim to be a billion": {
+    text: '~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
+  },
+  "bytes of a kind that is none": {
+    text: '~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
+  },
 };
 
-/** A thread of five messages, with `record` in the place of the third. */
-async function corruptThread(backend: Backend, record: string) {
+/** A thread of five messages, of which the third is damaged. */
+async function corruptThread(backend: Backend, damage: Partial<PlantedMessage> = { text: "garbage" }) {
   const store = backend.store();
-  await store.addMessages(numbered(5));
-  const sequences = (await store.read()).entries.map(({ sequence }) => sequence);
-  const sequence = sequences[2] ?? 0;
-  await backend.harness.raw.plant(store.threadId, sequence, record);
+  await store.addMessages(numbered(3));
+  const { sequence, ...third } = await newestEntry(backend, store.threadId);
+  await store.addMessages([user("message 4"), user("message 5")]);
+  await backend.harness.raw.plant(store.threadId, sequence, { ...third, ...damage });
   return { store, sequence };
 }
 
-/** A thread's newest record, as the driver returns it. */
-async function newestRecord(backend: Backend, threadId: string) {
+/** A thread's newest message, as the driver returns it. */
+async function newestEntry(backend: Backend, threadId: string) {
   const range = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
   const [newest] = (await backend.driver.read({ ...range, threadId })).entries;
   if (!newest) throw new Error(`${threadId} is empty`);
@@ -49,8 +50,8 @@ export const corruption: Clause = {
   title: "Corruption",
   declare(test) {
     test("reading a damaged record fails with CORRUPT and its sequence number", async (backend) => {
-      for (const [what, record] of Object.entries(corruptRecords)) {
-        const { store, sequence } = await corruptThread(backend, record);
+      for (const [what, damage] of Object.entries(damages)) {
+        const { store, sequence } = await corruptThread(backend, damage);
         for (const read of [
           () => store.listMessages(),
           () => store.listMessages({ limit: 3 }),
@@ -67,27 +68,16 @@ export const corruption: Clause = {
       }
     });
 
-    test("reading a record of a newer format version fails with CORRUPT, and the message says what to do", async (backend) => {
-      const { store, sequence } = await corruptThread(
-        backend,
-        '2u{"role":"user","content":"from the future"}',
-      );
-      const error = await rejection(store.listMessages(), "CORRUPT");
-      expect(error.sequence).toBe(sequence);
-      expect(error.message).toMatch(/version 2.*upgrade/);
-      expect(error.message).not.toContain("from the future");
-    });
-
     test("records around a damaged one can be read", async (backend) => {
-      const { store } = await corruptThread(backend, "garbage");
+      const { store } = await corruptThread(backend);
       expect(await textsIn(store, 2)).toEqual(["message 4", "message 5"]);
       const newest = await store.read({ limit: 2 });
       await rejection(store.read({ limit: 1, before: newest.older ?? "" }), "CORRUPT");
     });
 
     test("with onCorruptRecord a damaged record is reported and skipped, and all others are read", async (backend) => {
-      for (const record of [...Object.values(corruptRecords), "2u{}"]) {
-        const { store, sequence } = await corruptThread(backend, record);
+      for (const damage of Object.values(damages)) {
+        const { store, sequence } = await corruptThread(backend, damage);
         const reported: StoreError[] = [];
         const onCorruptRecord = (error: StoreError) => reported.push(error);
         const tolerant = backend.stores({ onCorruptRecord }).open(store.threadId);
@@ -103,7 +93,7 @@ export const corruption: Clause = {
     });
 
     test("paging continues past a damaged record", async (backend) => {
-      const { store } = await corruptThread(backend, "garbage");
+      const { store } = await corruptThread(backend);
       const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
       const seen: string[] = [];
       let page = await tolerant.read({ limit: 1 });
@@ -124,19 +114,19 @@ export const corruption: Clause = {
     });
 
     test("writes continue past a damaged record, trimming removes it, and so does clear", async (backend) => {
-      const { store } = await corruptThread(backend, "garbage");
+      const { store } = await corruptThread(backend);
       await store.addMessages([user("more")]);
       await rejection(store.listMessages(), "CORRUPT");
       await backend.stores({ maxMessages: 3 }).open(store.threadId).commit({ metadata: 1 });
       expect(await textsIn(store)).toEqual(["message 4", "message 5", "more"]);
-      const other = await corruptThread(backend, "2x");
+      const other = await corruptThread(backend);
       await other.store.clear();
       await other.store.addMessages([user("new")]);
       expect(await textsIn(other.store)).toEqual(["new"]);
     });
 
     test("popMessage never removes a message that it cannot read", async (backend) => {
-      const { store, sequence } = await corruptThread(backend, "garbage");
+      const { store, sequence } = await corruptThread(backend);
       await store.commit({ drop: 2 });
       const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
       for (const one of [store, tolerant]) {
@@ -164,35 +154,36 @@ export const corruption: Clause = {
           backend.stores({ codec: reader }).open(store.threadId).listMessages(),
           "CORRUPT",
         );
-        expect(error.sequence).toBe((await newestRecord(backend, store.threadId)).sequence);
+        expect(error.sequence).toBe((await newestEntry(backend, store.threadId)).sequence);
         expect(error.message).not.toContain("message message");
       }
     });
 
-    test("reading an encrypted record that was moved to another thread or whose kind was changed fails with CORRUPT", async (backend) => {
+    test("reading an encrypted record that was moved to another thread or whose kind or time was changed fails with CORRUPT", async (backend) => {
       const codec = encrypting();
       const [one, other] = [backend.store({ codec }), backend.store({ codec })];
       for (const store of [one, other]) await store.addMessages(numbered(2));
-      const newest = await newestRecord(backend, one.threadId);
-      for (const [threadId, record] of [
-        [other.threadId, newest.record],
-        [one.threadId, newest.record.replace("u", "s")],
+      const newest = await newestEntry(backend, one.threadId);
+      for (const [threadId, planted] of [
+        [other.threadId, newest],
+        [one.threadId, { ...newest, kind: "s" }],
+        [one.threadId, { ...newest, createdAt: newest.createdAt + 1 }],
       ] as const) {
-        await backend.harness.raw.plant(threadId, newest.sequence, record);
+        await backend.harness.raw.plant(threadId, newest.sequence, planted);
         const error = await rejection(backend.stores({ codec }).open(threadId).listMessages(), "CORRUPT");
         expect(error.sequence).toBe(newest.sequence);
       }
     });
 
-    test("records carry a format version", async (backend) => {
+    test("a message is stored as its kind, its time and its text", async (backend) => {
       const store = backend.store();
       const message = user(crypto.randomUUID());
-      await store.addMessages([message]);
-      const record = formatRecord("u", 0, jsonCodec.encode(message));
-      expect(record).toMatch(/^1u/);
-      // Planting the record that exists changes nothing: the backend stores records.
-      await backend.harness.raw.plant(store.threadId, (await store.read()).entries[0]?.sequence ?? 0, record);
-      expect(await store.listMessages()).toStrictEqual([message]);
+      await store.addMessages([message], { createdAt: 1_000 });
+      const { sequence, ...stored } = await newestEntry(backend, store.threadId);
+      expect(stored).toStrictEqual({ kind: "u", createdAt: 1_000, text: jsonCodec.encode(message) });
+      await backend.harness.raw.plant(store.threadId, sequence, { ...stored, createdAt: 2_000 });
+      const [entry] = (await store.read()).entries;
+      expect(entry).toStrictEqual({ sequence, createdAt: 2_000, message });
     });
   },
 };

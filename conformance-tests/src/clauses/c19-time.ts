@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageStore } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import { formatRecord, systemClock } from "@scrollback/store-core/internal";
+import { systemClock } from "@scrollback/store-core/internal";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import { rejection } from "../checks/errors.ts";
@@ -299,22 +299,6 @@ export const time: Clause = {
       expect((await store.read({ limit: 1 })).count).toBe(5);
       await store.clear();
       expect((await store.read()).count).toBe(0);
-    });
-
-    test("reading a record without a time fails with CORRUPT", async (backend) => {
-      const good = formatRecord("u", 1_000, '{"role":"user","content":"planted"}');
-      const store = backend.store();
-      await store.addMessages(numbered(1));
-      const sequence = (await store.read()).entries[0]?.sequence ?? 0;
-      const plant = (record: string) => backend.harness.raw.plant(store.threadId, sequence, record);
-      await plant(good);
-      expect(await entryTimes(store)).toEqual([1_000]);
-      for (const time of ["", "1000", "12345678901 3", "-000000001000", "0x00000000aff", "1e10000000000"]) {
-        await plant(`1u${time}${good.slice(15)}`);
-        expect((await rejection(store.read(), "CORRUPT")).sequence, `"${time}"`).toBe(sequence);
-        // Planted again to replace the good record.
-        await plant(good);
-      }
     });
 
     test("a state with messages contains their times", async (backend) => {

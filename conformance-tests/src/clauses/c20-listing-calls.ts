@@ -42,7 +42,7 @@ export const listingCalls: Clause["declare"] = (test) => {
       "x".repeat(5_000),
     ]) {
       const error = await rejection(stores.listThreads({ prefix, cursor }), "INVALID_ARGUMENT");
-      expect(error.message, cursor).toContain("cursor");
+      expect(error.message, cursor).toContain("listThreads: cursor");
     }
   });
 

@@ -42,7 +42,7 @@ const hostile = [
 ];
 
 /** The fields of `read` that a listing also returns. */
-async function infoOf(stores: StoreFactory, threadId: string): Promise<Omit<ThreadInfo, "bytes">> {
+async function infoOf(stores: StoreFactory, threadId: string): Promise<ThreadInfo> {
   const { count, createdAt = 0, updatedAt = 0, ...page } = await stores.open(threadId).read({ limit: 0 });
   return {
     ...{ threadId, count, createdAt, updatedAt },
@@ -78,10 +78,19 @@ export const listing: Clause = {
       for (const reader of [stores, backend.otherStores()]) {
         const listed = await listAll(reader, { prefix });
         expect(listed.map(({ threadId }) => threadId).sort()).toEqual(ids.toSorted());
-        for (const { bytes, ...info } of listed) {
+        for (const info of listed)
           expect(info, info.threadId).toStrictEqual(await infoOf(reader, info.threadId));
-          if (bytes !== undefined) expect(bytes, "bytes").toBeGreaterThan(0);
+        const sized = await listAll(reader, { prefix, sizes: true });
+        const bytes = new Map(sized.map((info) => [info.threadId, info.bytes]));
+        for (const { bytes: size, ...info } of sized) {
+          expect(listed).toContainEqual(info);
+          // All threads have a size, or none.
+          expect(typeof size).toBe(typeof bytes.get(one));
+          if (size !== undefined) expect(size, info.threadId).toBeGreaterThan("alone".length);
         }
+        // The records of 40 messages are larger than those of 3 and of 1.
+        const [large = 3, middle = 2, small = 1] = [batch, trimmed, one].map((id) => bytes.get(id));
+        expect(large > middle && middle > small, `${large}, ${middle}, ${small} bytes`).toBe(true);
       }
     });
 
@@ -122,7 +131,7 @@ export const listing: Clause = {
       const few = await most();
       const { ids } = threadIdsOf(280);
       await fillThreads(stores, ids);
-      const look = `requests of a page of ${limit}; look at \`list\` of the driver, or of a record log at \`streams\``;
+      const look = `requests of a page of ${limit}; look at \`list\` of the driver`;
       // A few for each thread, and a few for the page.
       const bound = 4 * limit + 10;
       expect(few, look).toBeLessThanOrEqual(bound);

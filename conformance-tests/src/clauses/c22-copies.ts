@@ -227,7 +227,11 @@ export const copies: Clause = {
       const store = stores.open();
       await store.addMessages(numbered(5));
       const sequence = (await store.read()).entries[2]?.sequence ?? 0;
-      await backend.harness.raw.plant(store.threadId, sequence, "garbage");
+      await backend.harness.raw.plant(store.threadId, sequence, {
+        kind: "u",
+        createdAt: 1_000,
+        text: "garbage",
+      });
       const to = randomUUID();
       await rejection(stores.copyThread(store.threadId, to), "CORRUPT");
       expect((await stores.open(to).read()).revision).toBeNull();

@@ -179,8 +179,10 @@ export const indexVectors: Clause["declare"] = (test) => {
       }
       await rejection(index.insert(at("b"), content({ vectors: [[1], [1, 2]] })), "INVALID_ARGUMENT");
       await rejection(index.insert(at("b"), content({ vectors: [1] as never })), "INVALID_ARGUMENT");
-      for (const options of [{ limit: 0 }, { limit: 101 }, { offset: -1 }, { after: "x" }, { before: "x" }])
-        await rejection(index.nearest([1, 0], options), "INVALID_ARGUMENT");
+      for (const options of [{ limit: 0 }, { limit: 101 }, { offset: -1 }, { after: "x" }, { before: "x" }]) {
+        const error = await rejection(index.nearest([1, 0], options), "INVALID_ARGUMENT");
+        expect(error.message).toContain(`nearest: ${Object.keys(options)} must be`);
+      }
     });
   });
 

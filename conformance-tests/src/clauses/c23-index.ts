@@ -318,8 +318,10 @@ export const index: Clause = {
       });
       await Promise.all(["a", "b"].map((key) => index.insert(at(key), content())));
       const { cursor = "" } = await index.list({ limit: 1 });
-      await rejection(index.list({ cursor, direction: "down" }), "INVALID_ARGUMENT");
-      await rejection(stores.listIndexes({ cursor: "not one" }), "INVALID_ARGUMENT");
+      const turned = await rejection(index.list({ cursor, direction: "down" }), "INVALID_ARGUMENT");
+      expect(turned.message).toContain("list: cursor must be");
+      const foreign = await rejection(stores.listIndexes({ cursor: "not one" }), "INVALID_ARGUMENT");
+      expect(foreign.message).toContain("listIndexes: cursor must be");
     });
 
     indexValues(test);

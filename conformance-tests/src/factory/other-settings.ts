@@ -1,4 +1,5 @@
-import type { StoreFactory } from "@scrollback/store-core";
+import { randomUUID } from "node:crypto";
+import { StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { expect, onTestFinished, test } from "vitest";
 import { textsIn, user } from "../messages/messages.ts";
 
@@ -71,6 +72,7 @@ export function declareOtherSettings<Options>(
         });
         await reading.deleteThread(store.threadId);
         expect((await store.read()).revision).toBeNull();
+        await expectEntries(writing, reading);
         const trimmed = writing.open(undefined, { maxMessages: 5 });
         for (let number = 1; number <= 40; number++) await trimmed.addMessages([user(`${number}`)]);
         const rest = await reading.open(trimmed.threadId).read();
@@ -83,4 +85,47 @@ export function declareOtherSettings<Options>(
       }
     },
   );
+}
+
+/** Writes entries of an index by one client, and reads them by another. */
+async function expectEntries(writing: StoreFactory, reading: StoreFactory): Promise<void> {
+  const name = randomUUID();
+  const index = indexOf(writing, name);
+  const read = indexOf(reading, name);
+  if (!index || !read) return;
+  const later = Date.now() + 1e8;
+  const content = { version: 1, order: -1.5, value: texts, expiresAt: later };
+  const place = { key: "k", id: "1" };
+  expect(await index.insert(place, content)).toBe(true);
+  expect(await read.insert(place, content)).toBe(false);
+  expect(await index.insert({ key: "l", id: "1" }, { version: 1, order: 2 ** 40, value: null })).toBe(true);
+  expect(await index.update(place, { ...content, version: 2 })).toBe(1);
+  expect(await index.update({ key: "none", id: "1" }, content)).toBeNull();
+  const first = { ...place, ...content, version: 2 };
+  const second = { key: "l", id: "1", version: 1, order: 2 ** 40, value: null };
+  expect(await read.entriesOf("k")).toEqual([first]);
+  expect((await read.list()).entries).toEqual([first, second]);
+  const { entries, cursor = "" } = await read.list({ direction: "down", limit: 1 });
+  expect(entries).toEqual([second]);
+  expect((await read.list({ direction: "down", cursor })).entries).toEqual([first]);
+  const names = new Set<string>();
+  let next: string | undefined;
+  do {
+    const page = await reading.listIndexes({ prefix: name, ...(next !== undefined && { cursor: next }) });
+    for (const one of page.names) names.add(one);
+    next = page.cursor;
+  } while (next !== undefined);
+  expect([...names]).toEqual([name]);
+  expect([await read.remove(place), await index.remove(place)]).toEqual([true, false]);
+  await index.remove({ key: "l", id: "1" });
+}
+
+/** Undefined for a backend without an index. */
+function indexOf(stores: StoreFactory, name: string): StoreIndex | undefined {
+  try {
+    return stores.index(name);
+  } catch (error) {
+    if (StoreError.is(error, "UNSUPPORTED")) return undefined;
+    throw error;
+  }
 }

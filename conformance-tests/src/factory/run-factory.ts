@@ -49,6 +49,8 @@ export interface FactoryTestOptions<Options> {
   handIn?(): Promise<HandedIn<Options>>;
   /** By title: clients on the server of {@link handIn}, with settings that change how values are sent, converted or read. */
   readonly otherSettings?: Readonly<Record<string, () => Promise<HandedIn<Options>>>>;
+  /** Options of a namespace in which nothing was made yet. Only for a backend that has something to set up. */
+  unprepared?(): Promise<object>;
   /** By title: a permanent refusal by a server, for example of a wrong password. */
   readonly refusals?: Readonly<Record<string, () => Refusal<Options> | Promise<Refusal<Options>>>>;
 }
@@ -74,6 +76,7 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
     if (given.handIn) declareHandedIn(given.create, given.handIn);
     if (given.handIn && given.otherSettings)
       declareOtherSettings(given.create, given.handIn, given.otherSettings);
+    if (given.unprepared) declareUnprepared(given.create, given.unprepared);
     for (const [title, refusal] of Object.entries(given.refusals ?? {})) {
       test(`${title}: every call fails at once, names the reason and shows no secret`, async () => {
         const { options, says } = await refusal();
@@ -125,6 +128,7 @@ function declareOptions<Options>(
     [{ url, maxMessages: 0 }, "maxMessages"],
     [{ url, ttlMs: 1.5 }, "ttlMs"],
     [{ url, codec: {} }, "codec"],
+    [{ url, setup: "yes" }, "setup"],
     [{ client: {} }, "client"],
     [{ client: url }, "client"],
   ];
@@ -192,6 +196,28 @@ async function silentPort(later: (end: () => void) => void): Promise<number> {
   await once(server, "listening");
   later(() => void server.close());
   return (server.address() as AddressInfo).port;
+}
+
+function declareUnprepared<Options>(
+  create: (options: Options) => StoreFactory,
+  unprepared: () => Promise<object>,
+): void {
+  test("with setup: true the first calls of several factories at once make what is missing", async () => {
+    const options = await unprepared();
+    const open = (setup: boolean) => create({ ...options, setup } as Options);
+    const factories = [true, true, true].map(open);
+    onTestFinished(async () => void (await Promise.all(factories.map((stores) => stores.close()))));
+    const stores = factories.map((one) => one.open());
+    await Promise.all(stores.map((store) => store.addMessages(numbered(2))));
+    const plain = open(false);
+    onTestFinished(() => plain.close());
+    for (const store of stores) {
+      expect(await textsIn(plain.open(store.threadId))).toEqual(["message 1", "message 2"]);
+      expect(await store.serialize()).not.toHaveProperty("setup");
+    }
+    expect((await plain.listThreads()).threads).toHaveLength(3);
+    await plain.setup();
+  });
 }
 
 function declareHandedIn<Options>(

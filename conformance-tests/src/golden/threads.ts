@@ -99,7 +99,7 @@ const values = {
   text: "a\u0000b \ud800 \u2028 \ufffd \ud83d\udcac",
 };
 
-/** More than fits a row of the record log's golden file, in characters of one to four bytes. */
+/** Characters of one to four bytes. */
 const long = "naïve 日本 💬 ".repeat(200);
 
 /**

@@ -57,7 +57,7 @@ export interface ObservedThread extends StoreSettings {
 
 const roles: Readonly<Record<string, Role>> = { s: "system", u: "user", a: "assistant", t: "tool" };
 
-/** The end of the text of a message that is larger than a row of most record logs. */
+/** The end of the text of a message that is larger than an item or a document of some backends. */
 export const LARGE = "L";
 const padding = "x".repeat(450_000);
 

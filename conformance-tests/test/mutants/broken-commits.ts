@@ -28,8 +28,11 @@ const twoSteps =
       },
     });
 
-const recode = (record: string, write: (value: unknown) => string) =>
-  record.slice(0, 15) + write(jsonCodec.decode(record.slice(15)));
+/** The text of a value as JSON alone. */
+function asJson(text: string): string {
+  const json = (_: string, inner: unknown) => (typeof inner === "bigint" ? `${inner}` : inner);
+  return JSON.stringify(jsonCodec.decode(text), json) ?? "null";
+}
 
 /** Drivers that break a promise in their writes. */
 export const brokenCommits: readonly Mutant[] = [
@@ -45,8 +48,8 @@ export const brokenCommits: readonly Mutant[] = [
       wrapDriver(driver, {
         async commit(request) {
           const { append, operationId } = request;
-          for (const record of append.slice(0, append.length > 1 && append.length < 9 ? -1 : 0)) {
-            const one = { append: [record], operationId: `${operationId}${randomUUID()}`.slice(-512) };
+          for (const message of append.slice(0, append.length > 1 && append.length < 9 ? -1 : 0)) {
+            const one = { append: [message], operationId: `${operationId}${randomUUID()}`.slice(-512) };
             await driver.commit({ ...request, ...one, metadata: undefined });
             await sleep(0);
           }
@@ -165,23 +168,17 @@ export const brokenCommits: readonly Mutant[] = [
     name: "preserves only JSON values",
     breaks: "C8",
     driver: asking(({ append }) => ({
-      append: append.map((record) =>
-        record[15] === "~"
-          ? recode(
-              record,
-              (value) =>
-                JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}` : inner)) ??
-                "null",
-            )
-          : record,
-      ),
+      append: append.map(({ text, ...rest }) => ({
+        ...rest,
+        text: text.startsWith("~") ? asJson(text) : text,
+      })),
     })),
   },
   {
     name: "preserves only Latin letters",
     breaks: "C8",
     driver: asking(({ append }) => ({
-      append: append.map((record) => Buffer.from(record, "latin1").toString("latin1")),
+      append: append.map((one) => ({ ...one, text: Buffer.from(one.text, "latin1").toString("latin1") })),
     })),
   },
   {
@@ -231,7 +228,9 @@ export const brokenCommits: readonly Mutant[] = [
   {
     name: "cuts messages at 400 KB",
     breaks: "C12",
-    driver: asking(({ append }) => ({ append: append.map((record) => record.slice(0, 400_000)) })),
+    driver: asking(({ append }) => ({
+      append: append.map((one) => ({ ...one, text: one.text.slice(0, 400_000) })),
+    })),
   },
   {
     name: "fails when it is set up twice",
@@ -270,7 +269,7 @@ export const brokenCommits: readonly Mutant[] = [
           if (request.drop !== 0) return await driver.commit(request);
           const view = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
           await sleep(1);
-          const append = [...view.entries.map(({ record }) => record), ...request.append];
+          const append = [...view.entries, ...request.append];
           return await driver.commit({ ...request, drop: "all", append });
         },
       }),

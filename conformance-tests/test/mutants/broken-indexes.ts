@@ -143,7 +143,7 @@ export const brokenIndexes: readonly Mutant[] = [
         const page = await to.listEntries(request);
         return {
           ...page,
-          entries: page.entries.filter(({ value }) => /^1e["[{\dn]/.test(value) && value !== "1e{"),
+          entries: page.entries.filter(({ value }) => /^["[{\dn]/.test(value) && value !== "{"),
         };
       },
     })),

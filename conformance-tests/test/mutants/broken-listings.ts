@@ -17,12 +17,6 @@ const showing = (change: (view: ThreadView) => Partial<ThreadView>) => (driver: 
     },
   });
 
-/** The position of the time in a record. */
-const [TIME_START, TIME_END] = [2, 15];
-const timeOf = (record: string) => Number(record.slice(TIME_START, TIME_END));
-const withTime = (record: string, time: number) =>
-  record.slice(0, TIME_START) + String(time).padStart(TIME_END - TIME_START, "0") + record.slice(TIME_END);
-
 /** A driver that records the threads that it has written, and adds some of them to the end of each listing. */
 const alsoListing =
   (isShown: (id: string, driver: Driver) => Promise<boolean>, forgetsDeleted: boolean) =>
@@ -72,7 +66,7 @@ export const brokenListings: readonly Mutant[] = [
     driver: showing(({ entries }) => ({
       createdAt: Date.now(),
       updatedAt: Date.now(),
-      entries: entries.map(({ sequence, record }) => ({ sequence, record: withTime(record, Date.now()) })),
+      entries: entries.map((entry) => ({ ...entry, createdAt: Date.now() })),
     })),
   },
   {
@@ -81,7 +75,7 @@ export const brokenListings: readonly Mutant[] = [
     driver: asking(({ append }) => ({
       createdAt: Date.now(),
       updatedAt: Date.now(),
-      append: append.map((record) => withTime(record, Date.now())),
+      append: append.map((message) => ({ ...message, createdAt: Date.now() })),
     })),
   },
   {
@@ -93,8 +87,10 @@ export const brokenListings: readonly Mutant[] = [
     name: "orders by time",
     breaks: "C19",
     driver: showing(({ entries }) => {
-      const records = entries.map(({ record }) => record).sort((a, b) => timeOf(a) - timeOf(b));
-      return { entries: entries.map(({ sequence }, index) => ({ sequence, record: records[index] ?? "" })) };
+      const sorted = entries.toSorted((a, b) => a.createdAt - b.createdAt);
+      return {
+        entries: sorted.map((entry, index) => ({ ...entry, sequence: entries[index]?.sequence ?? 0 })),
+      };
     }),
   },
   {

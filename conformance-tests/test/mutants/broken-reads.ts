@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
-import type { Driver } from "@scrollback/store-core/driver";
+import type { Driver, MessageRecord } from "@scrollback/store-core/driver";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { asking, reading, whole } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";
 
-const createdAt = (record: string) =>
-  Number((jsonCodec.decode(record.slice(15)) as ChatMessage).createdAt ?? 0);
+const ownTime = (text: string) => Number((jsonCodec.decode(text) as ChatMessage).createdAt ?? 0);
 
 /** Drivers that break a promise in what they read, or in which thread they read. */
 export const brokenReads: readonly Mutant[] = [
@@ -17,13 +16,12 @@ export const brokenReads: readonly Mutant[] = [
       wrapDriver(driver, {
         async read(request) {
           const view = await driver.read(request);
-          if (view.entries.some(({ record }) => !record.includes('"createdAt"'))) return view;
-          const records = view.entries
-            .map(({ record }) => record)
-            .sort((a, b) => createdAt(a) - createdAt(b));
+          if (view.entries.some(({ text }) => !text.includes('"createdAt"'))) return view;
+          const sorted = view.entries.toSorted((a, b) => ownTime(a.text) - ownTime(b.text));
+          const sequences = view.entries.map(({ sequence }) => sequence);
           return {
             ...view,
-            entries: view.entries.map((entry, index) => ({ ...entry, record: records[index] ?? "" })),
+            entries: sorted.map((entry, index) => ({ ...entry, sequence: sequences[index] ?? 0 })),
           };
         },
       }),
@@ -49,20 +47,20 @@ export const brokenReads: readonly Mutant[] = [
     name: "reads past the newest commit",
     breaks: "C2",
     driver(driver) {
-      const coming = new Map<string, string>();
+      const coming = new Map<string, MessageRecord>();
       return wrapDriver(driver, {
         async commit(request) {
-          const [record] = request.append;
-          if (record !== undefined) coming.set(request.threadId, record);
+          const [message] = request.append;
+          if (message) coming.set(request.threadId, message);
           await sleep(1);
           coming.delete(request.threadId);
           return await driver.commit(request);
         },
         async read(request) {
           const view = await driver.read(request);
-          const record = coming.get(request.threadId);
-          if (record === undefined || request.before !== undefined) return view;
-          return { ...view, entries: [...view.entries, { sequence: view.last + 1, record }] };
+          const message = coming.get(request.threadId);
+          if (!message || request.before !== undefined) return view;
+          return { ...view, entries: [...view.entries, { sequence: view.last + 1, ...message }] };
         },
       });
     },
@@ -119,7 +117,7 @@ export const brokenReads: readonly Mutant[] = [
       wrapDriver(driver, {
         async read(request) {
           const view = await driver.read(request);
-          return { ...view, entries: view.entries.filter(({ record }) => /^1[suot]./.test(record)) };
+          return { ...view, entries: view.entries.filter(({ text }) => /^[{~]/.test(text)) };
         },
       }),
   },

@@ -1,11 +1,9 @@
-import type { Amendment, RecordLog } from "@scrollback/record-log";
 import {
   type Driver,
   type ErrorClassification,
   MemoryDriver,
   NO_THREAD,
 } from "@scrollback/store-core/driver";
-import { recordLogHarness } from "../../../packages/record-log/test/harness.ts";
 import type { Harness } from "../../src/harness.ts";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import type { LoopbackDriver } from "../loopback/driver.ts";
@@ -20,24 +18,6 @@ const memoryThatMoves = (change: (driver: MemoryDriver) => Partial<Driver>) => a
   const driver = new MemoryDriver();
   return await memoryHarness(wrapDriver(driver, change(driver)));
 };
-
-/** A log that sends one request for each part of an amendment. */
-const amendingOneByOne = (
-  log: RecordLog,
-  partsOf: (amendment: Amendment, stream: string) => Promise<Amendment[]>,
-): RecordLog => ({
-  capabilities: log.capabilities,
-  insert: (stream, row) => log.insert(stream, row),
-  read: (stream, below, limit, heads) => log.read(stream, below, limit, heads),
-  async amend(stream, amendments) {
-    for (const amendment of amendments) {
-      for (const part of await partsOf(amendment, stream)) await log.amend(stream, [part]);
-    }
-  },
-  streams: (request) => log.streams(request),
-  close: () => log.close(),
-  classifyError: (error) => log.classifyError(error),
-});
 
 /**
  * The number of commits that a pool of connections sends at once: the default of MongoDB's client, the largest of the known
@@ -179,25 +159,6 @@ export const brokenSurroundings: readonly Mutant[] = [
     ),
   },
   {
-    name: "sends a request for each amendment",
-    breaks: "C12",
-    says: /requests of 130 commits .*look at `amend` of a record log/,
-    createHarness: () => recordLogHarness((log) => amendingOneByOne(log, async (amendment) => [amendment])),
-  },
-  {
-    name: "sends a request for each row that it amends",
-    breaks: "C12",
-    says: /requests of 130 commits .*look at `amend` of a record log/,
-    createHarness: () =>
-      recordLogHarness((log) =>
-        amendingOneByOne(log, async (amendment, stream) => {
-          const rows = await log.read(stream, amendment.to, Number.POSITIVE_INFINITY, true);
-          const numbers = rows.map((row) => row.number).filter((number) => number >= amendment.from);
-          return numbers.map((number) => ({ ...amendment, from: number, to: number + 1 }));
-        }),
-      ),
-  },
-  {
     name: "waits without end for a lost reply",
     breaks: "C13",
     says: /expected a StoreError UNAVAILABLE, got a StoreError ABORTED/,
@@ -223,7 +184,10 @@ export const brokenSurroundings: readonly Mutant[] = [
         ...harness,
         driver: wrapDriver(driver, {
           commit(request) {
-            kept.set(request.threadId, (kept.get(request.threadId) ?? "") + request.append.join("\n"));
+            kept.set(
+              request.threadId,
+              (kept.get(request.threadId) ?? "") + request.append.map(({ text }) => text).join("\n"),
+            );
             return driver.commit(request);
           },
         }),

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { type ConnectionPool, ignoreErrors, type UsedClient } from "@scrollback/store-core/driver";
 import type { Pool, PoolConnection } from "mysql2";
 import type { Pool as PromisePool } from "mysql2/promise";
-import { OpenTransactionError, verdictOn } from "./errors.ts";
+import { isReply, OpenTransactionError } from "./errors.ts";
 import type { Reply } from "./statements.ts";
 
 /** A connection of `mysql2`, whose types lack its socket. */
@@ -27,7 +27,7 @@ export function connectionsOf({ client, owned }: UsedClient<PromisePool>): Conne
         });
       }),
     release: (connection, reusable) => (reusable ? connection.release() : destroy(connection)),
-    verdictOn,
+    isReply,
     ...(owned && { own: { end: () => client.end(), destroy } }),
   };
 }

@@ -9,15 +9,20 @@ import {
   SortKey,
   type StoredEntry,
 } from "@scrollback/store-core/driver";
-import { fromBytes, toBytes, toExpiry, type Value } from "./row.ts";
-import { boundsOf, namesBetween, type Reply, type Statement, select, statement } from "./statements.ts";
+import {
+  boundsOf,
+  fromBytes,
+  namesBetween,
+  type Reply,
+  type Statement,
+  select,
+  statement,
+  toBytes,
+  type Value,
+} from "./statements.ts";
 
-/** How the index of a log sends statements. */
-export interface EntrySource {
-  send(statement: Statement): Promise<Reply>;
-  /** Like `send`, but a statement that may have been executed is not repeated. */
-  sendOnce(statement: Statement): Promise<Reply>;
-}
+/** How the index sends a statement. */
+export type Send = (statement: Statement) => Promise<Reply>;
 
 const COLUMNS = ["entry_key", "id", "version", "sort", "value", "expires_at"];
 const AT_PLACE = "list = ? AND entry_key = ? AND id = ?";
@@ -26,18 +31,18 @@ const alive = () => `(expires_at IS NULL OR expires_at > ${Date.now()})`;
 /** The index in a table of its own: one row per entry, see `entriesDefinition`. Each verb is one statement. */
 export class MariadbEntries implements EntryIndex {
   readonly #table: string;
-  readonly #source: EntrySource;
+  readonly #send: Send;
 
-  constructor(table: string, source: EntrySource) {
+  constructor(table: string, send: Send) {
     this.#table = table;
-    this.#source = source;
+    this.#send = send;
   }
 
   /** Replaces an expired entry. Where there is another one, it changes nothing, and the `insertId` is 1. */
   async insertEntry(put: EntryPut): Promise<boolean> {
     const isThere = alive();
     const { sort, version, value, expiresAt } = fieldsOf(put);
-    const { insertId } = await this.#source.sendOnce(
+    const { insertId } = await this.#send(
       statement(
         `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE
@@ -54,7 +59,7 @@ ON DUPLICATE KEY UPDATE
   /** The `insertId` is the version that it found, and 1, because a version may be 0. Assignments run from left to right. */
   async updateEntry(put: EntryPut): Promise<number | null> {
     const { sort, version, value, expiresAt } = fieldsOf(put);
-    const { insertId } = await this.#source.send(
+    const { insertId } = await this.#send(
       statement(
         `UPDATE ${this.#table} SET
   version = LAST_INSERT_ID(version + 1) - 1,
@@ -70,14 +75,14 @@ WHERE ${AT_PLACE} AND ${alive()}`,
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
-    const { count } = await this.#source.send(
+    const { count } = await this.#send(
       statement(`DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`, placeOf(place)),
     );
     return count === 1;
   }
 
   async entriesOf({ index, key }: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
-    const { rows } = await this.#source.send(
+    const { rows } = await this.#send(
       select(COLUMNS, `FROM ${this.#table} WHERE list = ? AND entry_key = ? AND ${alive()}`, [
         listOf(index),
         toBytes(key),
@@ -89,7 +94,7 @@ WHERE ${AT_PLACE} AND ${alive()}`,
   async listEntries({ index, direction, limit, after }: EntriesRequest): Promise<EntryPage> {
     const [than, order] = direction === "up" ? [">", "ASC"] : ["<", "DESC"];
     const [sort, key, id] = partsOf(after ?? SortKey.ENDS[direction]);
-    const { rows } = await this.#source.send(
+    const { rows } = await this.#send(
       select(
         COLUMNS,
         `FROM ${this.#table} FORCE INDEX (by_order) WHERE list = ?
@@ -103,7 +108,7 @@ ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
 
   async listIndexes(asked: IndexesRequest): Promise<IndexListing> {
     const { prefix, limit } = asked;
-    const { rows } = await this.#source.send(
+    const { rows } = await this.#send(
       select(
         ["DISTINCT name"],
         `FROM ${this.#table} WHERE ${namesBetween("name")} AND ${alive()} ORDER BY name LIMIT ?`,
@@ -127,7 +132,7 @@ const placeOf = ({ index, key, id }: EntryPlace): Value[] => [listOf(index), toB
 function fieldsOf(put: EntryPut): { sort: Value; version: Value; value: Value; expiresAt: Value } {
   return {
     ...{ sort: toBytes(SortKey.of(put).slice(0, 16)), version: put.version },
-    ...{ value: toBytes(put.value), expiresAt: toExpiry(put.expiresAt) },
+    ...{ value: toBytes(put.value), expiresAt: put.expiresAt ?? null },
   };
 }
 

@@ -6,7 +6,7 @@ const login = permanent(
   "the login in url or client was rejected; check the user name, the password and the host",
 );
 const privileges = permanent(
-  "the user needs the privileges SELECT, INSERT and UPDATE on both tables, and DELETE on that of entries; grant them",
+  "the user needs the privileges SELECT, INSERT, UPDATE and DELETE on the three tables; grant them",
 );
 const conflict = retryable("the statement conflicted with another one; see cause");
 const full = permanent("the server's disk is full");
@@ -18,7 +18,8 @@ const connections = retryable(
 const otherTable = unsupported(
   "the table has other columns or another primary key than the stores need; use another table, or let setup() create it",
 );
-const inTransaction = permanent(
+/** Another connection of the pool may be in none. */
+const inTransaction = retryable(
   "client: its connections must commit each statement by themselves; set autocommit=1, and end each transaction before the connection goes back",
 );
 const packet = tooLarge("the request is larger than the server's max_allowed_packet; raise it");
@@ -37,7 +38,7 @@ const errorsByNumber: Readonly<Record<number, ErrorClassification>> = {
   1130: login, // ER_HOST_NOT_PRIVILEGED
   1142: privileges, // ER_TABLEACCESS_DENIED_ERROR
   1143: privileges, // ER_COLUMNACCESS_DENIED_ERROR
-  1146: permanent("the table does not exist in this database; run setup()"), // ER_NO_SUCH_TABLE
+  1146: { ...permanent("the table does not exist in this database; run setup()"), isMissing: true }, // ER_NO_SUCH_TABLE
   1153: packet, // ER_NET_PACKET_TOO_LARGE
   1176: otherTable, // ER_KEY_DOES_NOT_EXITS
   1203: connections, // ER_TOO_MANY_USER_CONNECTIONS
@@ -90,7 +91,7 @@ export const isTableMissing = (error: unknown) => error instanceof ServerError &
 const busyPool = /^(?:No connections available|Queue limit reached)/;
 
 /**
- * See `RecordLog.classifyError`.
+ * See `DocumentDatabase.classifyError`.
  *
  * @param server the server that the client connects to, `host:port`.
  * @param owned whether the factory opened the pool.
@@ -120,14 +121,10 @@ export function classifyError(
   return network(error, server);
 }
 
-/** See `ConnectionPool.verdictOn`. */
-export function verdictOn(raw: unknown): "reply" | "lost" | "other" {
+/** See `ConnectionPool.isReply`. */
+export function isReply(raw: unknown): boolean {
   const error = withoutValues(raw);
-  if (!(error instanceof Error)) return "other";
-  // Another connection is in no transaction. Closing this one rolls the request back.
-  if (error instanceof OpenTransactionError) return "lost";
-  if (error instanceof ServerError) return closing.includes(error.errno) ? "lost" : "reply";
-  return isLost(error) ? "lost" : "other";
+  return error instanceof ServerError && !closing.includes(error.errno);
 }
 
 /** Whether mysql2 or a socket says that a connection was lost. */

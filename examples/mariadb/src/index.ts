@@ -1,14 +1,14 @@
-import { RecordLogDriver } from "@scrollback/record-log";
+import { DocumentDriver } from "@scrollback/documents";
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
-import { MariadbRecordLog } from "./mariadb-log.ts";
+import { MariadbDocuments } from "./mariadb-documents.ts";
 import { type MariadbStoreOptions, parseOptions } from "./options.ts";
 
 export type { MariadbStoreOptions } from "./options.ts";
 
 /**
- * Creates stores in two tables of a MariaDB database. Connects at the first call of a store. `setup()` creates missing tables.
- * MariaDB does not delete expired rows: if you use `ttlMs` or `maxMessages`, regularly run the statements of `sweepStatements`.
+ * Creates stores in three tables of a MariaDB database. Connects at the first call of a store. `setup()` creates missing tables.
+ * MariaDB does not delete expired rows: if you use `ttlMs`, or delete threads, regularly run the statements of `sweepStatements`.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
@@ -21,5 +21,5 @@ export function createMariadbStores<M = ChatMessage>(
   options: MariadbStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { table, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new MariadbRecordLog(table)), storeOptions);
+  return createStores(new DocumentDriver(new MariadbDocuments(table)), storeOptions);
 }

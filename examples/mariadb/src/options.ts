@@ -24,14 +24,14 @@ export interface MariadbStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   tableName?: string;
 }
 
-/** The client and the table of the rows. */
+/** The client and the table of the heads. */
 export interface MariadbTable extends UsedClient<Pool> {
   readonly tableName: string;
 }
 
 const URL_FORM = "mysql://[user[:password]@]host[:port]/database[?options] or mariadb://…";
 
-/** A name has at most 64 characters, and that of the table of entries is longer. Such names need no escapes within backticks. */
+/** A name has at most 64 characters, and those of the other tables are longer. Such names need no escapes within backticks. */
 const isName: Check = (value) =>
   typeof value === "string" && /^[\w-]{1,50}$/.test(value)
     ? undefined

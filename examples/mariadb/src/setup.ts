@@ -1,28 +1,35 @@
 import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
 import { isTableMissing } from "./errors.ts";
-import { IS_ROOT, type Reply, type Statement, select, statement } from "./statements.ts";
+import { type Reply, type Statement, select, statement } from "./statements.ts";
 
 /** A table's name in SQL. */
 export const quoted = (tableName: string) => `\`${tableName}\``;
 
-/** The name of the table of the index beside a log, in SQL. */
+/** The names of the tables of the pages, and of the index, in SQL. */
+export const pagesOf = (tableName: string) => quoted(`${tableName}_pages`);
 export const entriesOf = (tableName: string) => quoted(`${tableName}_entries`);
 
-/**
- * The table of the log, as `setup()` creates it. Names, heads and texts are bytes, which are compared as such. Only roots are in the
- * index of the roots.
- */
-export function tableDefinition(tableName: string): string {
+/** The table of the heads, as `setup()` creates it. Names and JSON are bytes, which are compared as such. */
+export function headsDefinition(tableName: string): string {
   return `CREATE TABLE IF NOT EXISTS ${quoted(tableName)} (
-  stream varbinary(1024) NOT NULL,
-  number bigint NOT NULL,
+  thread varbinary(1024) NOT NULL PRIMARY KEY,
+  token varbinary(64) NOT NULL,
+  until bigint,
   head longblob NOT NULL,
-  content longblob,
-  expires_at bigint,
-  root varbinary(1024) AS (IF(${IS_ROOT}, stream, NULL)) STORED,
-  PRIMARY KEY (stream, number),
-  INDEX roots (root),
-  INDEX expiry (expires_at)
+  tail longblob NOT NULL,
+  INDEX expiry (until)
+) ENGINE = InnoDB`;
+}
+
+/** The table of the pages, as `setup()` creates it. */
+export function pagesDefinition(tableName: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${pagesOf(tableName)} (
+  thread varbinary(1024) NOT NULL,
+  id varbinary(64) NOT NULL,
+  until bigint,
+  messages longblob NOT NULL,
+  PRIMARY KEY (thread, id),
+  INDEX expiry (until)
 ) ENGINE = InnoDB`;
 }
 
@@ -52,22 +59,27 @@ export function entriesDefinition(tableName: string): string {
  * fail with a deadlock beside a write: repeat it too. A write that does is `UNAVAILABLE`, and stores repeat it.
  */
 export function sweepStatements(tableName: string): string[] {
-  return [quoted(tableName), entriesOf(tableName)].map(
-    (table) => `DELETE FROM ${table} WHERE expires_at < UNIX_TIMESTAMP() * 1000 LIMIT 1000`,
-  );
-}
-
-/** Statements that change nothing, and fail without a privilege, a column or the primary key that the stores need. */
-function probesOf(table: string, columns: string, canDelete: boolean): string[] {
+  const expired = (table: string, column: string) =>
+    `DELETE FROM ${table} WHERE ${column} < UNIX_TIMESTAMP() * 1000 LIMIT 1000`;
   return [
-    `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${table} FORCE INDEX (PRIMARY) WHERE FALSE`,
-    `UPDATE ${table} SET expires_at = NULL WHERE FALSE`,
-    ...(canDelete ? [`DELETE FROM ${table} WHERE FALSE`] : []),
+    expired(quoted(tableName), "until"),
+    expired(pagesOf(tableName), "until"),
+    expired(entriesOf(tableName), "expires_at"),
   ];
 }
 
-/** Twice the largest row, see `maxRowBytes`, and the rest of the statement. */
-const MIN_PACKET_BYTES = 8 * 1024 ** 2;
+/** Statements that change nothing, and fail without a privilege, a column or the primary key that the stores need. */
+function probesOf(table: string, columns: string): string[] {
+  const [first] = columns.split(",");
+  return [
+    `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${table} FORCE INDEX (PRIMARY) WHERE FALSE`,
+    `UPDATE ${table} SET ${first} = ${first} WHERE FALSE`,
+    `DELETE FROM ${table} WHERE FALSE`,
+  ];
+}
+
+/** The largest statement of pages. JSON has six bytes for one in the worst case, and a literal two for one of JSON. */
+const MIN_PACKET_BYTES = 11 * 1024 ** 2;
 const smallPackets: ErrorClassification = {
   code: "UNSUPPORTED",
   message: `mariadb: the server's max_allowed_packet must be at least ${MIN_PACKET_BYTES}; raise it`,
@@ -80,21 +92,13 @@ export type Send = (statement: Statement) => Promise<Reply>;
 export async function createTables(send: Send, tableName: string): Promise<void> {
   const { rows } = await send(select(["@@max_allowed_packet"], ""));
   if (Number(rows[0]?.[0]) < MIN_PACKET_BYTES) throw refusal(smallPackets);
+  const entries = "list, entry_key, id, name, sort, version, value, expires_at";
   const tables = [
-    {
-      definition: tableDefinition(tableName),
-      probes: probesOf(quoted(tableName), "stream, number, head, content, expires_at", false),
-    },
-    {
-      definition: entriesDefinition(tableName),
-      probes: probesOf(
-        entriesOf(tableName),
-        "list, entry_key, id, name, sort, version, value, expires_at",
-        true,
-      ),
-    },
-  ];
-  for (const { definition, probes } of tables) {
+    [headsDefinition(tableName), probesOf(quoted(tableName), "thread, token, until, head, tail")],
+    [pagesDefinition(tableName), probesOf(pagesOf(tableName), "thread, id, until, messages")],
+    [entriesDefinition(tableName), probesOf(entriesOf(tableName), entries)],
+  ] as const;
+  for (const [definition, probes] of tables) {
     try {
       for (const probe of probes) await send(statement(probe));
     } catch (error) {

@@ -1,7 +1,12 @@
-import { FIRST_ROW, type LogRow } from "@scrollback/record-log";
-import { toBigint, toBytes, toValues, type Value } from "./row.ts";
+/** A value of a statement. Texts are bytes: no setting of a client or a session changes how these are written and compared. */
+export type Value = Buffer | number | null | Buffer[];
 
-/** A statement with `?` for each of its values. */
+export const toBytes = (text: string): Buffer => Buffer.from(text);
+
+/** The text of a column of bytes. A column that another program emptied is an empty text. */
+export const fromBytes = (value: unknown): string => (value instanceof Buffer ? value.toString() : "");
+
+/** A statement with `?` for each of its values. A list of values is written with commas. */
 export interface Statement {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -30,37 +35,6 @@ export function select(columns: readonly string[], rest: string, values: readonl
   );
 }
 
-/** More rows than any thread has. */
-const MAX_LIMIT = 2 ** 31 - 1;
-
-/** Only the plain INSERT refuses a key that is taken, with error 1062, and nothing else silently. */
-export function insertStatement(table: string, stream: string, row: LogRow): Statement {
-  return statement(
-    `INSERT INTO ${table} (stream, number, head, content, expires_at) VALUES (?, ?, ?, ?, ?)`,
-    toValues(stream, row),
-  );
-}
-
-/** Fails in a table without a primary key, in which two rows could have one key. */
-export function readStatement(
-  table: string,
-  { stream, below, limit, heads }: { stream: string; below: number; limit: number; heads: boolean },
-): Statement {
-  return select(
-    ["number", "head", heads ? "NULL" : "content", "expires_at"],
-    `FROM ${table} FORCE INDEX (PRIMARY) WHERE stream = ? AND number < ? ORDER BY number DESC LIMIT ?`,
-    [toBytes(stream), toBigint(below), Math.min(limit, MAX_LIMIT)],
-  );
-}
-
-/** The names of streams that have a root, in byte order, by the index of the roots. */
-export function streamsStatement(table: string, prefix: string, after: string, limit: number): Statement {
-  return select(["DISTINCT root"], `FROM ${table} WHERE ${namesBetween("root")} ORDER BY root LIMIT ?`, [
-    ...boundsOf(prefix, after),
-    limit,
-  ]);
-}
-
 /** A condition on names: with a prefix and after another name, see {@link boundsOf}. */
 export const namesBetween = (column: string) => `${column} >= ? AND ${column} > ? AND ${column} < ?`;
 
@@ -70,6 +44,3 @@ export const boundsOf = (prefix: string, after: string): Value[] => [
   toBytes(after),
   Buffer.concat([toBytes(prefix), Buffer.of(0xff)]),
 ];
-
-/** Which rows are roots, for the definition of the table. */
-export const IS_ROOT = `number < ${FIRST_ROW}`;

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { classifyError, OpenTransactionError, verdictOn, withoutValues } from "../src/errors.ts";
+import { classifyError, isReply, OpenTransactionError, withoutValues } from "../src/errors.ts";
 
 const reply = (errno: number) =>
   Object.assign(new Error("Duplicate entry 'secret'"), { errno, code: "ER_NAME", sql: "INSERT … 'secret'" });
@@ -68,7 +68,6 @@ describe("errors of mysql2 and of sockets", () => {
     [failure("HANDSHAKE_NO_SSL_SUPPORT"), "TLS"],
     [failure("HANDSHAKE_SSL_ERROR"), "certificate"],
     [failure("AUTH_SWITCH_PLUGIN_ERROR"), "login"],
-    [new OpenTransactionError(), "autocommit"],
   ])("%s: permanent, and the message says what to change", (error, text) => {
     const message = expect.stringContaining(text);
     expect(classify(error)).toMatchObject({ code: "UNAVAILABLE", retryable: false, message });
@@ -78,20 +77,13 @@ describe("errors of mysql2 and of sockets", () => {
     const error = new Error("Pool is closed.");
     expect(classify(error, false)).toMatchObject({ retryable: false });
     expect(classify(error)).toMatchObject({ retryable: true });
-    expect(classify(new Error("Queue limit reached."))).toMatchObject({ retryable: true });
+    for (const other of [new Error("Queue limit reached."), new OpenTransactionError()])
+      expect(classify(other)).toMatchObject({ retryable: true });
   });
 });
 
-test("a connection is reused after a reply, and only one that was lost at once is replaced at once", () => {
-  for (const errno of [1062, 1146, 1213]) expect(verdictOn(reply(errno)), `${errno}`).toBe("reply");
-  for (const error of [
-    reply(1053),
-    reply(1927),
-    new OpenTransactionError(),
-    failure("ECONNRESET"),
-    failure("PROTOCOL_CONNECTION_LOST"),
-  ])
-    expect(verdictOn(error)).toBe("lost");
-  for (const error of [failure("ECONNREFUSED"), failure("ETIMEDOUT"), new Error("Pool is closed."), "text"])
-    expect(verdictOn(error)).toBe("other");
+test("a connection is reused after a reply, unless it is closed or in a transaction", () => {
+  for (const errno of [1062, 1146, 1213]) expect(isReply(reply(errno)), `${errno}`).toBe(true);
+  for (const error of [reply(1053), reply(1927), new OpenTransactionError(), failure("ECONNRESET"), "text"])
+    expect(isReply(error)).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import { recordLogHarness } from "@scrollback/record-log/conformance";
-import { type Namespace, openLog } from "./client.ts";
-import { watchedLog } from "./queries.ts";
+import { documentHarness } from "@scrollback/documents/conformance";
+import { type Namespace, openDocuments } from "./client.ts";
+import { watchedDocuments } from "./queries.ts";
 import { makeTable } from "./table.ts";
 
 /** Returns a function that creates harnesses on a server, each with its own tables. */
@@ -14,18 +14,17 @@ export function mariadbHarnesses(starting: Promise<SharedServer>): () => Promise
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await proxy.forwardUrl(url, 3306) };
     const module = new URL("./client.ts", import.meta.url);
-    return recordLogHarness({
+    return documentHarness({
       server: { product, version },
-      connect: () => openLog(namespace),
+      connect: () => openDocuments(namespace),
       connectCounted() {
-        const { log, sent } = watchedLog(namespace);
-        return { log, requestCount: () => sent.length };
+        const { database, sent } = watchedDocuments(namespace);
+        return { database, requestCount: () => sent.length };
       },
       childProcess: { module, data: namespace },
-      rows: table.rows,
-      replaceTexts: table.replaceTexts,
+      dump: table.dump,
       dumpIndex: table.dumpIndex,
-      faults: { connect: () => openLog(faulty), proxy, childProcess: { module, data: faulty } },
+      faults: { connect: () => openDocuments(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await proxy.close();
         await table[Symbol.asyncDispose]();

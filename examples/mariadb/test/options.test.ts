@@ -1,11 +1,11 @@
 import { runFactory } from "@scrollback/conformance";
-import { RecordLogDriver } from "@scrollback/record-log";
+import { DocumentDriver } from "@scrollback/documents";
 import { openStores } from "@scrollback/store-core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool } from "mysql2/promise";
 import { expect, test } from "vitest";
 import { createMariadbStores } from "../src/index.ts";
-import { MariadbRecordLog } from "../src/mariadb-log.ts";
+import { MariadbDocuments } from "../src/mariadb-documents.ts";
 import { parseOptions } from "../src/options.ts";
 
 const url = "mysql://localhost/app";
@@ -54,7 +54,7 @@ test.each([
   ["a pool", () => ({ client: createPool("mysql://app:hunter2@db:6543/shop") })],
 ])("a driver's target has the database and the table, and no secret: %s", (_, options) => {
   const { table } = parseOptions({ ...options(), tableName: "chats" });
-  expect(new RecordLogDriver(new MariadbRecordLog(table)).target).toEqual({
+  expect(new DocumentDriver(new MariadbDocuments(table)).target).toEqual({
     collection: "chats",
     namespace: "shop",
     server: { address: "db", port: 6543 },

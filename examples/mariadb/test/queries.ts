@@ -1,5 +1,5 @@
 import type { Pool } from "mysql2/promise";
-import { MariadbRecordLog } from "../src/mariadb-log.ts";
+import { MariadbDocuments } from "../src/mariadb-documents.ts";
 import { parseOptions } from "../src/options.ts";
 import type { Namespace } from "./client.ts";
 
@@ -20,12 +20,12 @@ export function watch(client: Pool, sent: string[]): void {
   });
 }
 
-/** A log, and a record of its statements. */
-export function watchedLog(
+/** A database of documents, and a record of its statements. */
+export function watchedDocuments(
   { url, tableName }: Namespace,
   sent: string[] = [],
-): { log: MariadbRecordLog; sent: string[] } {
+): { database: MariadbDocuments; sent: string[] } {
   const { table } = parseOptions({ url, tableName });
   watch(table.client, sent);
-  return { log: new MariadbRecordLog(table), sent };
+  return { database: new MariadbDocuments(table), sent };
 }

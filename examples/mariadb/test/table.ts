@@ -1,19 +1,23 @@
 import { randomUUID } from "node:crypto";
-import type { LogRow } from "@scrollback/record-log";
-import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
-import { type StoredRow, toBytes, toContent, toRow } from "../src/row.ts";
-import { entriesDefinition, entriesOf, quoted, tableDefinition } from "../src/setup.ts";
+import { createPool, type Pool } from "mysql2/promise";
+import {
+  entriesDefinition,
+  entriesOf,
+  headsDefinition,
+  pagesDefinition,
+  pagesOf,
+  quoted,
+} from "../src/setup.ts";
+import { toBytes } from "../src/statements.ts";
 import type { Namespace } from "./client.ts";
 
-/** An unused table, and a separate pool to inspect it. */
+/** Unused tables, and a separate pool to inspect them. */
 export interface TestTable extends Namespace, AsyncDisposable {
   readonly pool: Pool;
-  rows(stream: string): Promise<LogRow[]>;
-  replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
+  /** Everything that is stored of a thread; `""` if nothing is. */
+  dump(threadId: string): Promise<string>;
   /** Everything that is stored of an index. */
   dumpIndex(index: string): Promise<string>;
-  /** Deletes the expired rows of a stream. */
-  sweep(stream: string): Promise<void>;
 }
 
 export const newTableName = () => `suite-${randomUUID()}`;
@@ -22,32 +26,25 @@ export const newTableName = () => `suite-${randomUUID()}`;
 export async function makeTable(url: string): Promise<TestTable> {
   const pool = createPool({ uri: url, connectionLimit: 2 });
   const tableName = newTableName();
-  const [table, entries] = [quoted(tableName), entriesOf(tableName)];
-  for (const definition of [tableDefinition(tableName), entriesDefinition(tableName)])
-    await pool.query(definition);
+  const tables = [quoted(tableName), pagesOf(tableName), entriesOf(tableName)];
+  for (const definition of [headsDefinition, pagesDefinition, entriesDefinition])
+    await pool.query(definition(tableName));
+  const textsOf = async (columns: string, table: string | undefined, column: string, name: string) => {
+    const sql = `SELECT ${columns} FROM ${table} WHERE ${column} = ?`;
+    const [rows] = await pool.query({ sql, rowsAsArray: true }, [toBytes(name)]);
+    return (rows as unknown[][]).map((row) => row.join("\n").replaceAll('\\"', '"'));
+  };
   return {
     url,
     tableName,
     pool,
-    async rows(stream) {
-      const sql = `SELECT number, head, content, expires_at FROM ${table} WHERE stream = ? ORDER BY number`;
-      const [rows] = await pool.query<RowDataPacket[]>({ sql, rowsAsArray: true }, [toBytes(stream)]);
-      return rows.map((row) => toRow(row as unknown as StoredRow));
+    async dump(threadId) {
+      const heads = await textsOf("token, head, tail", tables[0], "thread", threadId);
+      return [...heads, ...(await textsOf("id, messages", tables[1], "thread", threadId))].join("\n");
     },
-    async replaceTexts(stream, number, texts) {
-      const values = [toContent(texts), toBytes(stream), number];
-      await pool.query(`UPDATE ${table} SET content = ? WHERE stream = ? AND number = ?`, values);
-    },
-    async dumpIndex(index) {
-      const sql = `SELECT *, CONVERT(value USING utf8mb4) AS text FROM ${entries} WHERE name = ?`;
-      return JSON.stringify((await pool.query(sql, [toBytes(index)]))[0]);
-    },
-    async sweep(stream) {
-      const values = [toBytes(stream), Date.now()];
-      await pool.query(`DELETE FROM ${table} WHERE stream = ? AND expires_at <= ?`, values);
-    },
+    dumpIndex: async (index) => (await textsOf("*", tables[2], "name", index)).join("\n"),
     async [Symbol.asyncDispose]() {
-      await pool.query(`DROP TABLE IF EXISTS ${table}, ${entries}`);
+      await pool.query(`DROP TABLE IF EXISTS ${tables.join(", ")}`);
       await pool.end();
     },
   };

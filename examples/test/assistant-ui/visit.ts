@@ -44,5 +44,10 @@ const count = messages().length;
 runtime.thread.append(question);
 await until(() => messages().length === count + 2 && !runtime.thread.getState().isRunning);
 await until(() => threads().every((title) => title !== undefined) && threads().length > 0);
+if (count > 0) {
+  // The first answer.
+  await runtime.thread.getMessageByIndex(1).delete();
+  await until(() => messages().length === count + 1);
+}
 console.log(JSON.stringify({ before, messages: messages(), after: threads() }));
 process.exit();

@@ -163,15 +163,15 @@ describe("deserializeThread", () => {
   });
 
   test.each([
-    ["1u0000000001000null", "CORRUPT", "message 1 of thread"],
-    ["1u00000000010007", "CORRUPT", "message 1 of thread"],
-    ['1u0000000001000{"role":"user"}', "INVALID_STATE", "message 0"],
-  ])("a record that is not a message (%s) fails with %s", async (record, code, message) => {
+    ["null", "CORRUPT", "message 1 of thread"],
+    ["7", "CORRUPT", "message 1 of thread"],
+    ['{"role":"user"}', "INVALID_STATE", "message 0"],
+  ])("a text that is not a message (%s) fails with %s", async (text, code, message) => {
     const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });
     const thread = agent.getNewThread();
     await agent.run("Hi", { thread });
     const state = json(await thread.serialize());
-    state.storeState.thread.messages[0] = record;
+    state.storeState.thread.messages[0].text = text;
     const resumed = await agent.deserializeThread(state);
     for (const runIt of Object.values(ways)) {
       expect(await failureOf(runIt(agent, "Again", { thread: resumed }))).toMatchObject({

@@ -23,7 +23,10 @@ export interface ModelAnswer {
   readonly stream: ReadableStream<TextStreamPart<ToolSet>>;
 }
 
-/** Shortens the model's input, for example a reducer of `@scrollback/reducers`. */
+/**
+ * Shortens the model's input, for example a reducer of `@scrollback/reducers`. The calls and approvals that a turn continues are always
+ * kept.
+ */
 export interface HistoryReducer {
   reduce(messages: ModelMessage[], options: { signal: AbortSignal }): Promise<ModelMessage[]>;
 }
@@ -44,10 +47,13 @@ export interface Turn<UI extends UIMessage> {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** What a title is made of: a turn, or a chat whose title is made again, which has no run. */
+export type TitleTurn<UI extends UIMessage> = Omit<Turn<UI>, "run">;
+
 /** Generates titles: with a model, or with a function that returns a title or undefined. */
 export type TitleOption<UI extends UIMessage> =
   | { readonly model: LanguageModel; readonly prompt?: string }
-  | ((turn: Turn<UI>) => Promise<string | undefined>);
+  | ((turn: TitleTurn<UI>) => Promise<string | undefined>);
 
 /** The options that a user's message is checked with. */
 export interface MessageOptions extends UIOptions, Pick<BeginTurnOptions, "fileTypes"> {}
@@ -98,8 +104,8 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
    */
   readonly streams?: ChatStreams;
   /**
-   * Titles a chat during its first answer, unless the user has titled it. Until then, and by default, the title is the user's
-   * first text. With `false`, chats get no title.
+   * Titles a chat during its first answer, unless the user has titled it, and on `POST /api/chats/:id/title`. Until then, and by
+   * default, the title is the user's first text. With `false`, chats get no title.
    */
   readonly title?: TitleOption<UI> | false;
   /** For `toUIMessageStream`. */
@@ -116,7 +122,7 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   readonly allowImport?: boolean;
   /**
    * Called with errors whose details no client receives: of a model, the store, a title, another callback. It is not awaited; what it
-   * throws becomes a warning of the process.
+   * throws becomes a warning of the process. Default: a warning of the process, each message at most once a minute.
    */
   onError?(error: unknown, turn: { chatId: string; runId?: string }): void;
 }

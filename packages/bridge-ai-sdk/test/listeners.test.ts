@@ -1,8 +1,8 @@
 import type { OwnedChats } from "@scrollback/chats";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
+import { answerResponse } from "../src/http/responses.ts";
 import { resumedAnswer, stopAnswer } from "../src/http/running-answers.ts";
-import { answerResponse } from "../src/http/stream-response.ts";
 import { inProcessStreams } from "../src/index.ts";
 import { containedStream } from "../src/streams/contained-stream.ts";
 import { until } from "./serve.ts";

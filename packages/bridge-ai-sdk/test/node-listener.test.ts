@@ -92,6 +92,23 @@ test("nodeListener: a client that disconnects cancels the response's body, and i
   expect(server.errors).toEqual([]);
 });
 
+test("a client that disconnects while it sends a message is no error of the server", async () => {
+  await using app = await serve();
+  const statuses: number[] = [];
+  await using server = await listen(async (request) => {
+    const response = await app.handler.fetch(request, { owner: "ada" });
+    statuses.push(response.status);
+    return response;
+  });
+  const headers = { "content-type": "application/json", "content-length": 1_000 };
+  const client = httpRequest(`${server.url}/api/chat`, { method: "POST", headers });
+  client.on("error", () => undefined);
+  client.write('{"id":', () => setTimeout(() => client.destroy(), 20));
+  await until(() => statuses.length > 0);
+  expect(statuses).toEqual([400]);
+  expect([...app.errors, ...server.errors]).toEqual([]);
+});
+
 test("nodeListener: a host with a path, a query or credentials is refused, and does not change the path", async () => {
   const urls: string[] = [];
   await using server = await listen((request) => {

@@ -73,6 +73,15 @@ test.concurrent("an answer that has just ended is replayed as a whole: complete,
   expect(stopped.plain).toEqual(await server.stored("e"));
 });
 
+test.concurrent("an answer that ended on a server whose clock is far ahead is not replayed for as long", async () => {
+  await using server = await serve();
+  const store = { now: () => Date.now() + 3_600_000 };
+  await using ahead = await serve({ stores: server.stores, store });
+  await ahead.post({ id: "c", message: user("q", "say hello") });
+  expect((await server.mine.read("c"))?.entries.at(-1)?.status).toBe("complete");
+  expect((await fetch(`${server.url}/api/chat/c/stream`)).status).toBe(204);
+});
+
 test.concurrent("an answer that continues after an approval: a late tab has the earlier parts", async () => {
   const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100 });
   await using server = await serve({ model: slow(), tools });
@@ -255,9 +264,11 @@ test.concurrent("a lost run is not resumed, and its answer is shown as failed", 
 });
 
 test.concurrent("stop of a run whose process died stops nothing, and the answer is failed for every reader", async () => {
-  await using server = await serve({ store: { leaseMs: 500 } });
-  const slow = { leaseMs: 300_000, beatMs: 100_000 };
-  await using dead = await serve({ stores: server.stores, store: slow });
+  await using server = await serve();
+  // Its clock stands still, so its lease is not renewed.
+  const now = Date.now();
+  const store = { leaseMs: 1_000, beatMs: 300, now: () => now };
+  await using dead = await serve({ stores: server.stores, store });
   const run = await dead.mine.begin("c", { append: [user("q")] }, { messageId: "a" });
   run.update({ id: "a", role: "assistant", parts: [{ type: "text", text: "so far" }] });
   await run.save();

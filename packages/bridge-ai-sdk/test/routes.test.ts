@@ -210,11 +210,14 @@ test("invalid requests are refused before anything is stored, naming the field",
   expect((await server.get("/chats")).chats).toEqual([]);
 });
 
-test("a store that is down: 503 with retry-after; other errors: 500, reported, without details", async () => {
+test("a store that refuses, and other errors: 500, reported, without details", async () => {
   await using server = await serve();
   const failing = server.failWrites();
-  const down = await server.send("POST", "/chat", { id: "c", message: user("q") });
-  expect([down.status, down.headers.get("retry-after")]).toEqual([503, "1"]);
+  const refused = await server.send("POST", "/chat", { id: "c", message: user("q") });
+  expect([refused.status, await refused.json()]).toEqual([
+    500,
+    { error: "UNAVAILABLE", message: "Internal error" },
+  ]);
   failing.stop();
   const broken = new Error("secret");
   server.chats.of = () => {

@@ -56,10 +56,16 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
       headers: { "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-  /** Posts a message, and returns the answer's chunks, or the error. */
-  const post = async (body: unknown) => {
+  const answerTo = async (body: unknown) => {
     const response = await send("POST", "/chat", body);
     return { status: response.status, headers: response.headers, ...(await read(response)) };
+  };
+  const posts: Promise<unknown>[] = [];
+  /** Posts a message, and returns the answer's chunks, or the error. */
+  const post = (body: unknown) => {
+    const answered = answerTo(body);
+    posts.push(answered);
+    return answered;
   };
   /** The newest message of a chat, as text. */
   const newest = async (chatId: string) => JSON.stringify((await stored(chatId))?.at(-1)) ?? "";
@@ -77,6 +83,8 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
     ...{ url, chats, mine: chats.of("ada"), handler, log, errors, stored, get, send },
     async [Symbol.asyncDispose]() {
       await handler.close();
+      // A test that fails may wait for an answer no more: it has ended now, and its connection is not cut off.
+      await Promise.allSettled(posts);
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await chats.flush();

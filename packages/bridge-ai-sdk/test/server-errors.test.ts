@@ -1,6 +1,7 @@
 import { ChatStore } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import type { Clock } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { createChatHandler, uiMessages } from "../src/index.ts";
@@ -17,7 +18,8 @@ class Broken extends MemoryDriver {
 }
 
 test.each<[StoreError, number]>([
-  [new StoreError("UNAVAILABLE", `no connection for thread "chats:chat:ada:c"`), 503],
+  [new StoreError("UNAVAILABLE", `no connection for thread "chats:chat:ada:c"`, { retryable: true }), 503],
+  [new StoreError("UNAVAILABLE", `no table for thread "chats:chat:ada:c"; run setup()`), 500],
   [new StoreError("CORRUPT", `thread "chats:chat:ada:c" cannot be read`), 500],
   [new StoreError("UNSUPPORTED", `thread "chats:chat:ada:c" has a newer format`), 500],
 ])(
@@ -25,7 +27,15 @@ test.each<[StoreError, number]>([
   async (error, status) => {
     const driver = new Broken();
     const heard: unknown[] = [];
-    const chats = new ChatStore<UIMessage>({ stores: createStores(driver), ...uiMessages() });
+    let now = 0;
+    const clock: Clock = {
+      wall: Date.now,
+      monotonic: () => now,
+      async sleep(ms) {
+        now += ms;
+      },
+    };
+    const chats = new ChatStore<UIMessage>({ stores: createStores(driver, {}, { clock }), ...uiMessages() });
     const handler = createChatHandler<UIMessage>({
       chats,
       model: scriptedModel(),
@@ -51,9 +61,11 @@ test.each<[StoreError, number]>([
       heard.length = 0;
       const response = await send(method, path, body);
       expect(response.status).toBe(status);
+      expect(response.headers.get("retry-after")).toBe(status === 503 ? "1" : null);
       const text = await response.text();
       expect(JSON.parse(text).error).toBe(error.code);
       expect(text).not.toContain("ada");
+      expect(text.includes("try again")).toBe(status === 503);
       expect(heard).toEqual([[expect.objectContaining({ code: error.code }), { chatId: "c" }]]);
     }
     driver.error = undefined;

@@ -44,6 +44,45 @@ test("a title of a model never replaces a title that the user sets meanwhile", a
   expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user" });
 });
 
+test("a title that is made late is not given to a chat that was created again, nor to another message", async () => {
+  const makers: ((title: string) => void)[] = [];
+  await using server = await serve({ title: () => new Promise((resolve) => makers.push(resolve)) });
+  const isMaking = (count: number) => until(async () => makers.length === count);
+  await server.post(say("my secret"));
+  await isMaking(1);
+  await server.send("DELETE", "/chats/c");
+  // Also the same message: the title may tell of other things of the deleted chat.
+  await server.post(say("my secret"));
+  await isMaking(2);
+  await server.post({ ...say("say hello"), messageId: "q" });
+  await isMaking(3);
+  makers[0]?.("Title of the deleted chat");
+  makers[1]?.("Title of the secret");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await server.mine.get("c")).toMatchObject({ title: "say hello", titleBy: "text", titleOf: "q" });
+  makers[2]?.("Hello");
+  await server.handler.close({ wait: true });
+  expect(await server.mine.get("c")).toMatchObject({ title: "Hello", titleBy: "model", titleOf: "q" });
+  expect(server.errors).toEqual([]);
+});
+
+test("the title of a message that is edited is made again, and one of the user stays", async () => {
+  await using server = await serve({ title: { model: scriptedModel() } });
+  const titled = async (title: string) =>
+    await until(async () => {
+      const chat = await server.mine.get("c");
+      return chat?.title === title && chat;
+    });
+  await server.post(say("say hello"));
+  await titled("Title of say hello");
+  await server.post({ ...say("say bye"), messageId: "q" });
+  expect((await titled("Title of say bye")).titleBy).toBe("model");
+  await server.send("PATCH", "/chats/c", { title: "Mine" });
+  await server.post({ ...say("say more"), messageId: "q" });
+  await server.handler.close({ wait: true });
+  expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user" });
+});
+
 test("a failed title is reported, and retried if the first answer is regenerated", async () => {
   const titles: (() => Promise<string | undefined>)[] = [
     () => Promise.reject(new Error("no title")),

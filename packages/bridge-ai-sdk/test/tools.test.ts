@@ -1,10 +1,15 @@
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import {
+  isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
+  type ModelMessage,
   ToolLoopAgent,
+  tool,
   type UIMessage,
 } from "ai";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 import { answer, serve, user } from "./serve.ts";
 import { openTab } from "./ui-client.ts";
@@ -229,4 +234,55 @@ test("tools of an agent count as the handler's", async () => {
   await tab.idle();
   expect(log.deleted).toEqual(["b.txt"]);
   expect(await server.stored("c")).toEqual(tab.plain);
+});
+
+test.each<[string, (messages: ModelMessage[]) => ModelMessage[]]>([
+  ["tool messages", (messages) => messages.filter(({ role }) => role === "user")],
+  ["all but the last message", (messages) => messages.slice(-1)],
+  ["everything", () => []],
+])(
+  "an approved tool runs under a reducer that drops %s, and the model gets its output",
+  async (_, reduce) => {
+    const model = scriptedModel();
+    await using server = await serve({ model, reducer: { reduce: async (messages) => reduce(messages) } });
+    const tab = openTab(server.url, "c", { sendAutomaticallyWhen });
+    await tab.sendMessage({ text: "delete a.txt" });
+    const part = tab.lastMessage?.parts.find(isToolUIPart);
+    await tab.addToolApprovalResponse({ id: part?.approval?.id ?? "", approved: true });
+    await tab.idle();
+    expect(server.log.deleted).toEqual(["a.txt"]);
+    expect(tab.lastText).toContain("deleted a.txt");
+    expect(JSON.stringify(model.doStreamCalls.at(-1)?.prompt)).toContain("deleted a.txt");
+  },
+);
+
+test("an approved call that its changed schema refuses is a failed answer, reported, and closed", async () => {
+  const stores = createStores(new MemoryDriver());
+  {
+    await using server = await serve({ stores });
+    await server.post({ id: "c", message: user("q", "delete a.txt") });
+  }
+  const deleteFile = tool({
+    inputSchema: z.object({ path: z.number() }),
+    needsApproval: true,
+    execute: async () => "deleted",
+  });
+  await using server = await serve({ stores, model: scriptedModel(), tools: { deleteFile } });
+  const asked = (await server.stored("c"))?.[1];
+  const message = {
+    ...asked,
+    parts: asked?.parts.map((part) =>
+      isToolUIPart(part) && part.approval
+        ? { ...part, state: "approval-responded", approval: { ...part.approval, approved: true } }
+        : part,
+    ),
+  };
+  await server.post({ id: "c", message });
+  expect(server.errors).toMatchObject([{ message: expect.stringContaining("not run") }]);
+  const page = await server.mine.read("c");
+  expect(page?.entries[1]).toMatchObject({ status: "failed" });
+  expect(page?.entries[1]?.message.parts.filter(isToolUIPart)).toMatchObject([
+    { state: "output-error", approval: { approved: true } },
+    { state: "output-error" },
+  ]);
 });

@@ -4,8 +4,6 @@ import type { MessageStore, Revision } from "@scrollback/store-core";
 import { listingOf } from "./keys.ts";
 import type { SessionKey } from "./session-store.ts";
 
-/** The maximum size of a summary in a list, where a value has at most 8 KiB. Lists read a larger one from its transcript. */
-const MAX_LISTED_BYTES = 7_168;
 const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
 
 /** The metadata of a transcript's thread. */
@@ -32,40 +30,36 @@ export interface TranscriptHead extends Snapshot<Told> {
   readonly head: Head;
 }
 
-/** Returns the size of a value as it is stored, in bytes. */
-export type SizeOf = (value: unknown) => number;
-
 /** The head in the metadata of a transcript; undefined for a missing transcript. */
 export function headIn({ threadId }: MessageStore, metadata: unknown): Head | undefined {
   return parseListed<Head>(threadId, metadata, owner);
 }
 
 /** What lists tell of a head. */
-export function draftOf({ writes, mtime, summary }: Omit<Head, "listed">, sizeOf: SizeOf): Draft<Told> {
-  const isListed = summary !== undefined && sizeOf(summary) <= MAX_LISTED_BYTES;
-  return { version: writes, order: mtime, told: isListed ? { summary } : {} };
+export function draftOf({ writes, mtime, summary }: Omit<Head, "listed">): Draft<Told> {
+  return { version: writes, order: mtime, told: summary ? { summary } : {} };
 }
 
 /** A head as lists need it. */
-export function snapshotOf(head: Head, revision: Revision, sizeOf: SizeOf): TranscriptHead {
+export function snapshotOf(head: Head, revision: Revision): TranscriptHead {
   const { incarnation, listed } = head;
-  return { ...draftOf(head, sizeOf), incarnation, listed, revision, head };
+  return { ...draftOf(head), incarnation, listed, revision, head };
 }
 
 /** A transcript in its list. */
-export function memberOf(key: SessionKey, store: MessageStore, sizeOf: SizeOf): Member<Told, TranscriptHead> {
+export function memberOf(key: SessionKey, store: MessageStore): Member<Told, TranscriptHead> {
   const { index, key: entryKey } = listingOf(key);
   return {
     ...{ threadId: store.threadId, key: entryKey, bases: [index] },
     async read(signal): Promise<TranscriptHead | Missing> {
       const { metadata, revision } = await store.read({ limit: 0, ...(signal && { signal }) });
       const head = headIn(store, metadata);
-      return head && revision !== null ? snapshotOf(head, revision, sizeOf) : { revision };
+      return head && revision !== null ? snapshotOf(head, revision) : { revision };
     },
     async place({ head, revision }, listed) {
       const next = { ...head, writes: head.writes + 1, listed };
       const written = await store.commit({ metadata: next }, { expectedRevision: revision });
-      return snapshotOf(next, String(written), sizeOf);
+      return snapshotOf(next, String(written));
     },
   };
 }

@@ -8,7 +8,13 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { type Check, checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
-import { checkValue, isFunction, isStoreFactory, storedCopy } from "@scrollback/store-core/internal";
+import {
+  checkValue,
+  isFunction,
+  isStoreFactory,
+  reporter,
+  storedCopy,
+} from "@scrollback/store-core/internal";
 import { memberOf, type Told, type TranscriptHead } from "./head.ts";
 import { checkKey, partsOf, sessionsOf, subpathsOf, TRANSCRIPTS } from "./keys.ts";
 import type {
@@ -33,7 +39,7 @@ export interface ScrollbackSessionStoreOptions {
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The function of this name that the SDK exports. With it, the SDK lists sessions without loading them. */
   readonly foldSessionSummary?: FoldSessionSummary | undefined;
-  /** Called with errors of background work: lists, which are told again. */
+  /** Called with errors of background work: lists, which are told again. Default: a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -72,7 +78,8 @@ export class ScrollbackSessionStore implements AsyncDisposable {
    */
   constructor(options: ScrollbackSessionStoreOptions) {
     checkOptions("ScrollbackSessionStore", options, checks, ["stores"]);
-    const { stores, foldSessionSummary, onError = () => undefined } = options;
+    const { stores, foldSessionSummary } = options;
+    const onError = reporter(options.onError);
     if (stores.settings?.ttlMs !== undefined)
       invalid(
         "ScrollbackSessionStore: stores with ttlMs lose subagents before their session; give a factory without it",
@@ -152,7 +159,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   #member(key: SessionKey): Member<Told, TranscriptHead> {
-    return memberOf(key, this.#open(key), (value) => this.#stores.metadataSize(value));
+    return memberOf(key, this.#open(key));
   }
 
   #transcript(key: SessionKey): Transcript {
@@ -163,7 +170,6 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       new Transcript({
         ...{ key: { ...key }, store, lists: this.#lists },
         ...{ foldSessionSummary: this.#fold, onError: this.#onError },
-        sizeOf: (value) => this.#stores.metadataSize(value),
       });
     this.#transcripts.delete(threadId);
     this.#transcripts.set(threadId, transcript);
@@ -198,7 +204,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     return summaries.filter((summary) => summary !== undefined);
   }
 
-  /** Returns a summary that is too large for lists, or of a session that was written without the SDK's function. */
+  /** Returns the summary of a session that was damaged, or written without the SDK's function. */
   async #summaryOf(
     key: SessionKey,
     member: Member<Told, TranscriptHead>,

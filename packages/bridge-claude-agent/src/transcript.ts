@@ -2,16 +2,7 @@ import { randomUUID } from "node:crypto";
 import { envelope, type Lists, type Member, valueOf as valueIn } from "@scrollback/collections";
 import { type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
-import {
-  draftOf,
-  type Head,
-  headIn,
-  memberOf,
-  type SizeOf,
-  snapshotOf,
-  type Told,
-  type TranscriptHead,
-} from "./head.ts";
+import { draftOf, type Head, headIn, memberOf, snapshotOf, type Told, type TranscriptHead } from "./head.ts";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
 
 /** This process's cache of a transcript, at one revision. */
@@ -27,7 +18,6 @@ export interface TranscriptOptions {
   readonly store: MessageStore;
   readonly lists: Lists<Told, TranscriptHead>;
   readonly foldSessionSummary: FoldSessionSummary | undefined;
-  readonly sizeOf: SizeOf;
   /** Called with the error of a new transcript's entry in its list, which is told again. */
   readonly onError: (error: unknown) => void;
 }
@@ -45,7 +35,7 @@ export class Transcript {
 
   constructor(options: TranscriptOptions) {
     this.#options = options;
-    this.#member = memberOf(options.key, options.store, options.sizeOf);
+    this.#member = memberOf(options.key, options.store);
   }
 
   /** Adds the entries whose uuid the transcript does not have, in the order of the calls. */
@@ -80,7 +70,7 @@ export class Transcript {
 
   /** Resolves to what was written, if anything was. */
   async #append(entries: readonly SessionStoreEntry[]): Promise<TranscriptHead | undefined> {
-    const { store, lists, sizeOf } = this.#options;
+    const { store, lists } = this.#options;
     const cached = this.#cached;
     const { revision, head, uuids } = cached ?? (await this.#read()).cached;
     const fresh = withoutKnown(entries, uuids);
@@ -91,7 +81,7 @@ export class Transcript {
       return await this.#append(entries);
     }
     const next = this.#headWith(head, fresh);
-    const draft = draftOf(next, sizeOf);
+    const draft = draftOf(next);
     const written = await lists.write(this.#member, head, this.#member.bases, draft, async (listed) => {
       // The cache stays empty until the outcome of the commit is known.
       this.#cached = undefined;
@@ -102,7 +92,7 @@ export class Transcript {
       this.#cached = { revision: at, head: committed, uuids };
       return { revision: at };
     });
-    return snapshotOf({ ...next, listed: written.listed }, written.revision, sizeOf);
+    return snapshotOf({ ...next, listed: written.listed }, written.revision);
   }
 
   /** The entries are stored: an append that failed for its list would store those without uuid again. */
@@ -113,10 +103,10 @@ export class Transcript {
   }
 
   async #read(): Promise<{ entries: SessionStoreEntry[]; cached: CachedTranscript }> {
-    const { store, lists, sizeOf } = this.#options;
+    const { store, lists } = this.#options;
     const { entries: stored, revision, metadata } = await store.read();
     const head = headIn(store, metadata);
-    if (head && revision !== null) lists.seen(this.#member, snapshotOf(head, revision, sizeOf));
+    if (head && revision !== null) lists.seen(this.#member, snapshotOf(head, revision));
     const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message, isObject));
     const uuids = new Set(uuidsOf(entries));
     this.#cached = { revision, head, uuids };

@@ -22,7 +22,7 @@ export interface ScrollbackSessionStoreOptions {
    * Default: 2,000; 10,000 for stores that give hints of them (`StoreFactory.watch`), which are then read at once.
    */
   readonly pollIntervalMs?: number | undefined;
-  /** Called with errors that a callback of `onSnapshotStateChange` throws. They do not fail the save that caused the call. */
+  /** Called with errors that a callback of `onSnapshotStateChange` throws. They do not fail the save that caused the call. Default: a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -23,7 +23,7 @@ test("the cost of a put and a read grows linearly with the number of channels", 
     putTwice(
       Object.fromEntries(many(channels, (index) => [`c${index}`, { text: `value ${index} ${text}` }])),
     );
-  expect(await growth([800, 6_400], run)).toBeLessThan(MOST_TIMES);
+  expect(await growth([400, 6_400], run)).toBeLessThan(MOST_TIMES);
 });
 
 test("the cost of a put and a read with a large document grows by little with the number of small channels beside it", async () => {
@@ -52,7 +52,7 @@ async function edited(edits: number) {
 }
 
 test("the cost of a list grows linearly with the edits since a value was stored whole", async () => {
-  const sizes = [100, 800] as const;
+  const sizes = [50, 800] as const;
   const stores = new Map<number, Awaited<ReturnType<typeof edited>>>();
   for (const edits of sizes) stores.set(edits, await edited(edits));
   const run = async (edits: number) => {
@@ -64,13 +64,13 @@ test("the cost of a list grows linearly with the edits since a value was stored 
 
 test("the cost of a prune grows linearly with the number of checkpoints", async () => {
   const costs: number[] = [];
-  for (const edits of [100, 800]) {
+  for (const edits of [50, 800]) {
     const before = await edited(edits);
-    const begin = process.cpuUsage();
+    const begin = process.threadCpuUsage();
     await new ScrollbackSaver({ stores: before }).prune({ threadId: "t", keep: edits / 2 });
-    const { user, system } = process.cpuUsage(begin);
+    const { user, system } = process.threadCpuUsage(begin);
     costs.push(user + system);
   }
   const [few = 0, more = 0] = costs;
-  expect(more / few).toBeLessThan(2 * MOST_TIMES);
+  expect(more / Math.max(10_000, few)).toBeLessThan(MOST_TIMES);
 });

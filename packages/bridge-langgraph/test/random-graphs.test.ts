@@ -193,4 +193,4 @@ test("any runs of a graph read the same as with LangGraph's own saver, after eve
     }),
     { numRuns: rounds(12, 150), seed: 41 },
   );
-}, 60_000);
+});

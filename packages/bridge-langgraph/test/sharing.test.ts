@@ -126,7 +126,7 @@ describe("sharing", () => {
       const { values } = await chat(new ScrollbackSaver({ stores })).getState(thread);
       expect(values.messages).toHaveLength(10);
       const { thread: content } = await stores.open(LOG).serialize();
-      return content?.messages.join("").length ?? 0;
+      return JSON.stringify(content?.messages).length;
     };
     const plain = await sizeOf(createMemoryStores());
     expect(await sizeOf(createMemoryStores({ codec: gzipCodec() }))).toBeLessThan(0.8 * plain);

@@ -3,6 +3,7 @@ import { nameOf } from "@scrollback/collections";
 import type { MessageStore, MessageTraits, StoreFactory } from "@scrollback/store-core";
 import { type Check, checkOptions, isId } from "@scrollback/store-core/driver";
 import { type HistoryTraits, isStoreFactory } from "@scrollback/store-core/internal";
+import { openaiTraits } from "@scrollback/store-core/openai";
 
 /** Options of a session: its stores and its id. */
 export interface ScrollbackSessionOptions {
@@ -12,24 +13,15 @@ export interface ScrollbackSessionOptions {
   readonly sessionId?: string | undefined;
 }
 
-const results = /_(result|output)$/;
-/** A hosted tool's call holds its own result. */
-const calls = /^(?!hosted_tool_call$)(.*_call|program)$/;
+/** An item of this SDK has the fields of the Responses API, some in camel case. */
+const ofObjects: MessageTraits<object> = openaiTraits;
 
 /**
- * The properties of items for trimming: a turn begins at a user's message, a tool's result stays with its call, reasoning stays with
- * the item after it, and the newest compaction item stays.
+ * The properties of items for trimming: a turn begins at a user's message, a tool's result stays with its call, reasoning and a hosted
+ * tool's call stay with the item after them, and the newest compaction item stays.
  */
 export const itemTraits: MessageTraits<AgentInputItem> = {
-  role(item) {
-    const { role } = item as { role?: unknown };
-    if (role === "user" || role === "system" || role === "assistant") return role;
-    return results.test(typeOf(item)) ? "tool" : "assistant";
-  },
-  toolCalls: (item) => (calls.test(typeOf(item)) ? [callIdOf(item)] : []),
-  toolResults: (item) => (results.test(typeOf(item)) ? [callIdOf(item)] : []),
-  isReasoning: (item) => typeOf(item) === "reasoning",
-  isCompaction: (item) => typeOf(item) === "compaction",
+  ...ofObjects,
   check: (item) =>
     typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",
 };
@@ -37,15 +29,17 @@ export const itemTraits: MessageTraits<AgentInputItem> = {
 /** The properties of items for a history that a model receives. */
 export const itemHistoryTraits: HistoryTraits<AgentInputItem> = {
   ...itemTraits,
-  toolCalls: (item) => itemTraits.toolCalls(item).filter(() => isPaired(item)),
-  toolResults: (item) => itemTraits.toolResults(item).filter(() => isPaired(item)),
+  toolCalls: (item) => pairedIds(item, itemTraits.toolCalls(item)),
+  // The call of a program has no result of its own in it.
+  toolResults: (item) =>
+    itemTraits.toolCalls(item).length > 0 ? [] : pairedIds(item, itemTraits.toolResults(item)),
   without: () => undefined,
-  isReasoning: (item) => typeOf(item) === "reasoning",
+  isReasoning: (item) => item.type === "reasoning",
 };
 
-/** Whether an item's counterpart has the same id. A hosted shell has its result at OpenAI. */
-function isPaired(item: AgentInputItem): boolean {
-  return callIdOf(item) !== "" && !typeOf(item).startsWith("shell_call");
+/** The ids of an item whose counterpart has the same id. A hosted shell has its result at OpenAI. */
+function pairedIds(item: AgentInputItem, ids: readonly string[]): readonly string[] {
+  return String(item.type).startsWith("shell_call") ? [] : ids.filter((id) => id !== "");
 }
 
 /** The checks of a session's options. */
@@ -72,14 +66,4 @@ export function openItems(
 export function itemStores(owner: string, options: ScrollbackSessionOptions): StoreFactory<AgentInputItem> {
   checkOptions(owner, options, sessionChecks, ["stores"]);
   return options.stores.withTraits(itemTraits);
-}
-
-function typeOf(item: AgentInputItem): string {
-  return String(item.type ?? "message");
-}
-
-/** The id of a call or result; `""` for a call of the API's own tool search without one. */
-function callIdOf(item: AgentInputItem): string {
-  const { callId, call_id: snakeCase } = item as { callId?: unknown; call_id?: unknown };
-  return String(callId ?? snakeCase ?? "");
 }

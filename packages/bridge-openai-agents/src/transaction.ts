@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { types } from "node:util";
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 
 /** A checked copy of a transaction, which the caller cannot change. */
@@ -70,7 +71,7 @@ function cloneOf<T>(value: T): T | undefined {
 /** Returns a value whose JSON is equal only for values that are equal except for the order of their keys. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return ["array", ...value.map(canonical)];
-  if (value instanceof Uint8Array) return ["bytes", Buffer.from(value).toString("base64")];
+  if (types.isUint8Array(value)) return ["bytes", Buffer.from(value).toString("base64")];
   if (typeof value === "number") return ["number", Object.is(value, -0) ? "-0" : String(value)];
   if (value === undefined) return ["undefined"];
   if (typeof value !== "object" || value === null) return value;

@@ -1,7 +1,8 @@
+import { types } from "node:util";
 import { Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Check, checkOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
-import { isFunction, isStoreFactory } from "@scrollback/store-core/internal";
+import { isFunction, isStoreFactory, reporter } from "@scrollback/store-core/internal";
 import { checkKey, groupOf, INDEXES, indexOf, mayHave, VALUES } from "./keys.ts";
 import { type CachedHead, memberOf, readValue, snapshotOf, type ValueHead, writeValue } from "./value.ts";
 
@@ -19,7 +20,7 @@ export interface ScrollbackStorageOptions {
    * with `"reject"` is for one agent: make one for each turn, because turns that share a storage do not see each other.
    */
   readonly staleWriter?: "overwrite" | "reject" | undefined;
-  /** Called with errors of background work: lists, which are told again. */
+  /** Called with errors of background work: lists, which are told again. Default: a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -56,7 +57,8 @@ export class ScrollbackStorage implements AsyncDisposable {
    */
   constructor(options: ScrollbackStorageOptions) {
     checkOptions("ScrollbackStorage", options, checks, ["stores"]);
-    const { stores, staleWriter, onError = () => undefined } = options;
+    const { stores, staleWriter } = options;
+    const onError = reporter(options.onError);
     if (stores.settings?.ttlMs !== undefined)
       invalid("ScrollbackStorage: stores with ttlMs lose parts of lists; give a factory without it");
     this.#rejectsStale = staleWriter === "reject";
@@ -73,7 +75,7 @@ export class ScrollbackStorage implements AsyncDisposable {
    */
   async write(key: string, data: Uint8Array): Promise<void> {
     checkKey("write", key);
-    if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
+    if (!types.isUint8Array(data)) invalid("write: data must be a Uint8Array");
     const cached = this.#cache.get(key);
     const isGuarded = this.#rejectsStale && cached !== undefined;
     // The cache stays empty until the outcome of the write is known. A guarded write that fails stays guarded.

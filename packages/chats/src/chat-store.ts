@@ -3,8 +3,9 @@ import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
 import { callbacksOf } from "./callbacks.ts";
-import type { Identified } from "./chat.ts";
-import { checkStoreOptions } from "./checks.ts";
+import type { Chat, Identified } from "./chat.ts";
+import { checkMove, checkStoreOptions } from "./checks.ts";
+import { moveChat } from "./copy/move-chat.ts";
 import { OwnedChats } from "./list/owned-chats.ts";
 import { rebuildLists } from "./list/rebuild-lists.ts";
 import type { ErrorSource } from "./read/context.ts";
@@ -12,6 +13,7 @@ import { Followers } from "./read/followers.ts";
 import type { StoredSummary } from "./read/head.ts";
 import type { ListedChat } from "./read/listed-chat.ts";
 import { type RunContext, Runs } from "./run/runs.ts";
+import { locationOf } from "./threads.ts";
 
 /**
  * Options of {@link ChatStore}. Each callback must return its result, not a promise. If it throws or returns an invalid result,
@@ -31,7 +33,10 @@ export interface ChatStoreOptions<M extends Identified> {
   closeAnswer?(message: M): M;
   /** Milliseconds since 1970. Default: this process's clock. */
   now?(): number;
-  /** Milliseconds without a heartbeat after which a run is lost. At least 3 times `beatMs`. Default 15,000. */
+  /**
+   * Milliseconds without a heartbeat after which a run of this store is lost, for all processes. At least 3 times `beatMs`. The clocks
+   * of processes should differ by less than a third of it. Default 15,000.
+   */
   readonly leaseMs?: number;
   /** The interval in milliseconds at which a run saves its answer and checks for a request to stop. Default 2,000. */
   readonly beatMs?: number;
@@ -43,7 +48,8 @@ export interface ChatStoreOptions<M extends Identified> {
   readonly indexedLabels?: readonly string[];
   /**
    * Called with errors that no caller receives: of background work and of ends of runs, which are retried automatically, and of
-   * callbacks. It is not awaited; what it throws becomes a warning of the process.
+   * callbacks. It is not awaited; what it throws becomes a warning of the process. Default: a warning of the process, each message at
+   * most once a minute.
    */
   onError?(error: unknown, source: ErrorSource): void;
 }
@@ -86,6 +92,24 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   of(ownerId: string): OwnedChats<M> {
     checkValue("of", "ownerId", isId, ownerId);
     return new OwnedChats(this.#context, ownerId);
+  }
+
+  /**
+   * Moves a chat to another owner, with its id, messages, fields and times. While it moves, readers of the old owner still see it, and
+   * writes to it fail with `CONFLICT`. Afterwards nothing of it is stored with the old owner. After a failure, call it again with the
+   * same arguments: it finishes the move, or finds that it is done. The result has a new `incarnation`.
+   *
+   * @throws StoreError `CONFLICT` if the new owner has another chat of this id, a run is active, or the chat moves to a third owner;
+   *   `NOT_FOUND` without the chat.
+   */
+  async move(
+    chatId: string,
+    options: { readonly from: string; readonly to: string; readonly signal?: AbortSignal },
+  ): Promise<Chat> {
+    checkValue("move", "chatId", isId, chatId);
+    checkMove(options);
+    const { from, to, signal } = options;
+    return await moveChat(this.#context, locationOf(from, chatId), locationOf(to, chatId), signal);
   }
 
   /**

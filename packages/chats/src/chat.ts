@@ -35,10 +35,12 @@ export interface ChatSummary {
   readonly title?: string;
   /** The origin of the title. `"text"`: the text of a message. */
   readonly titleBy?: TitleBy;
+  /** The id of the message that the title was made of. The title is removed when this message is changed or dropped. */
+  readonly titleOf?: string;
   readonly createdAt: number;
   /** The time of the last change of the chat. Never decreases. */
   readonly updatedAt: number;
-  /** The time of the last message or `touch`; the order of lists. Never decreases. */
+  /** The time of the last message that was added, of the last begin or end of a run, or of `touch`; the order of lists. Never decreases. */
   readonly activeAt: number;
   readonly pinned: boolean;
   readonly archived: boolean;
@@ -66,6 +68,8 @@ export type TitleBy = "text" | "model" | "user";
 export interface Chat extends ChatSummary {
   /** At most 64 KiB encoded; not in lists. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Random. A chat that is created under the id of a deleted one has another value. */
+  readonly incarnation: string;
   /** For {@link ChatWrite.expectedRevision}. */
   readonly revision: Revision;
 }
@@ -87,6 +91,12 @@ export interface ChatPage<M> {
   readonly entries: ChatEntry<M>[];
   /** For `before` of the next call; absent at the beginning of the chat. */
   readonly older?: Cursor;
+}
+
+/** One message of a chat, at one revision. */
+export interface ChatMessageEntry<M> {
+  readonly chat: Chat;
+  readonly entry: ChatEntry<M>;
 }
 
 /** Options of every write. */
@@ -113,6 +123,12 @@ export interface ChatPatch {
   readonly title?: string | null;
   /** Default `"user"`. Only with a title. */
   readonly titleBy?: TitleBy;
+  /**
+   * The message that the title was made of, as it was then; only for a title by `"text"` or `"model"`. If the chat has no such
+   * message now, or one with other content: `NOT_FOUND`. The title is removed when this message is dropped or its content changes;
+   * `metadata` is not content. Without `titleOf` a title stays until it is replaced.
+   */
+  readonly titleOf?: Identified;
   readonly pinned?: boolean;
   readonly archived?: boolean;
   /** Merged by key; `null` removes one. */

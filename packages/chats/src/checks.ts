@@ -14,8 +14,8 @@ import {
   isBoolean,
   isCount,
   isFunction,
+  isIntegerUpTo,
   isPlainObject,
-  isPositiveInteger,
   isSignal,
   isStoreFactory,
   isTimerMs,
@@ -63,6 +63,7 @@ const placedFields = { ...writeFields, after: orNull(isMessageId) };
 const patchFields = {
   title: orNull(isString),
   titleBy: isOneOf("text", "model", "user"),
+  titleOf: messageProblem,
   pinned: isBoolean,
   archived: isBoolean,
   labels: isLabelsWith(true),
@@ -80,10 +81,10 @@ export const optionChecks = {
   signal,
   write: writeFields,
   placed: placedFields,
+  "delete-message": { ...placedFields, with: isOneOf("answer") },
   list: {
     ...signal,
-    limit: (value: unknown) =>
-      isPositiveInteger(value) ?? (Number(value) > 1_000 ? "must be at most 1,000" : undefined),
+    limit: isIntegerUpTo(1_000),
     cursor: isString,
     archived: isBoolean,
     pinned: isBoolean,
@@ -108,6 +109,7 @@ export const optionChecks = {
   },
   follow: { ...signal, everyMs: isTimerMs },
   stop: { runId: isMessageId },
+  move: { ...signal, from: isId, to: isId },
   end: {
     status: isOneOf("complete", "stopped", "failed"),
     error: isString,
@@ -126,12 +128,31 @@ export function checkChat(
   checkOptions(method, options, optionChecks[kind]);
 }
 
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkMove(move: { readonly from: string; readonly to: string }): void {
+  checkOptions("move", move, optionChecks.move, ["from", "to"]);
+  if (move.from === move.to) invalid("move: to must be another owner than from");
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`, also for a value that cannot be stored. */
+export function checkMessagePatch(patch: unknown): void {
+  checkValue("updateMessage", "the patch", isObject, patch);
+  checkOptions("updateMessage", patch, { metadata: () => undefined });
+  if ((patch as { metadata?: unknown }).metadata === undefined)
+    invalid("updateMessage: metadata must be given; null removes it");
+  jsonCodec.encode((patch as { metadata: unknown }).metadata);
+}
+
 /** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
 export function checkPatch(method: string, patch: unknown, kind: "patch" | "create" = "patch"): void {
   checkValue(method, "the patch", isObject, patch);
   checkOptions(method, patch, optionChecks[kind]);
-  const { title, titleBy, labels, metadata } = patch as Record<string, unknown>;
+  const { title, titleBy, titleOf, labels, metadata } = patch as Record<string, unknown>;
   if (titleBy !== undefined && typeof title !== "string") invalid(`${method}: titleBy needs a title`);
+  if (titleOf !== undefined && titleBy !== "text" && titleBy !== "model")
+    invalid(
+      `${method}: titleOf needs the titleBy "text" or "model"; a title of the user is made of no message`,
+    );
   if (typeof title === "string" && title.length > MAX_TITLE)
     tooLarge(method, "title", `${MAX_TITLE} characters`);
   if (labels !== undefined || metadata !== undefined) checkSizes(method, labels ?? {}, metadata ?? {});
@@ -203,4 +224,19 @@ export function checkStoreOptions(options: unknown): void {
   checkOptions("ChatStore", options, checks, ["stores"]);
   const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };
   if (leaseMs < 3 * beatMs) invalid("ChatStore: leaseMs must be at least 3 times beatMs");
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkRunChange(change: unknown, check: (message: unknown) => string | undefined): void {
+  const messages = (value: unknown) => (Array.isArray(value) ? undefined : "must be an array of messages");
+  checkValue("begin", "the change", isObject, change);
+  checkOptions("begin", change, { keep: isCount, append: messages, continues: isMessageId });
+  const { append } = change as { append?: unknown };
+  if (append !== undefined) checkNewMessages("begin", append, check);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkRunResult(result: unknown, check: (message: unknown) => string | undefined): void {
+  checkValue("end", "the result", isObject, result);
+  checkOptions("end", result, { ...optionChecks.end, message: check }, ["status"]);
 }

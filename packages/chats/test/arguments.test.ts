@@ -1,8 +1,8 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
-import { message, storeError } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { message, storeError } from "./contract/values.ts";
 import { CountingDriver } from "./counting-driver.ts";
 
 const driver = new CountingDriver();
@@ -43,15 +43,21 @@ const calls: [string, () => Promise<unknown>][] = [
   ["no message id", () => mine.edit("c", invalid(undefined), message("m"))],
   ["a truncate with both from and behind", () => mine.truncate("c", invalid({ from: "a", behind: "b" }))],
   ["a truncate without from and behind", () => mine.truncate("c", invalid({}))],
-  ["a change of a run without a kind", () => mine.begin("c", invalid({}))],
-  ["a change of a run with two kinds", () => mine.begin("c", invalid({ nothing: true, append: [] }))],
-  ["a change of a run with a further field", () => mine.begin("c", invalid({ nothing: true, message: 1 }))],
+  ["no id of a message to read", () => mine.readMessage("c", "")],
+  ["a deletion with something else", () => mine.deleteMessage("c", "m", invalid({ with: "question" }))],
+  ["a message's patch without metadata", () => mine.updateMessage("c", "m", invalid({}))],
   [
-    "a replacement that is not a function",
-    () => mine.begin("c", invalid({ replace: "m", with: message("m") })),
+    "a message's patch with another field",
+    () => mine.updateMessage("c", "m", invalid({ metadata: 1, id: "n" })),
   ],
-  ["an edit of a run without a message", () => mine.begin("c", invalid({ edit: "m" }))],
-  ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: invalid("wait") })],
+  ["a message's metadata that cannot be stored", () => mine.updateMessage("c", "m", { metadata: () => 1 })],
+  ["a move without the new owner", () => chats.move("c", invalid({ from: "ada" }))],
+  ["a move to the same owner", () => chats.move("c", { from: "ada", to: "ada" })],
+  ["a change of a run with an unknown field", () => mine.begin("c", invalid({ nothing: true }))],
+  ["a change of a run that keeps -1 messages", () => mine.begin("c", { keep: -1 })],
+  ["a change of a run that appends no array", () => mine.begin("c", invalid({ append: message("m") }))],
+  ["a change of a run that continues no id", () => mine.begin("c", invalid({ continues: 1 }))],
+  ["an unknown whileRunning", () => mine.begin("c", {}, { whileRunning: invalid("wait") })],
   ["a run id that is empty", () => mine.stop("c", "")],
   ["a fork at a number", () => mine.fork("c", { at: invalid(1) })],
   ["an unknown option of an import", () => mine.import({}, invalid({ title: "x" }))],

@@ -92,7 +92,6 @@ test("a function of one call that returns a promise is refused, and changes noth
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringMatching(/not a promise/) };
   await expect(mine.update("c", late)).rejects.toMatchObject(refused);
   await expect(mine.begin("c", late)).rejects.toMatchObject(refused);
-  await expect(mine.begin("c", { replace: "q", with: late })).rejects.toMatchObject(refused);
   expect(await mine.get("c")).not.toHaveProperty("run");
 });
 

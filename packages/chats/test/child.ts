@@ -3,8 +3,8 @@
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
-import { message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { message } from "./contract/values.ts";
 
 // A killed process keeps no compiled modules for the next one.
 flushCompileCache();

@@ -1,5 +1,5 @@
 import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { runChatContract } from "../src/contract/index.ts";
+import { runChatContract } from "./contract/index.ts";
 
 const stores = serverStores("Redis");
 runChatContract({

@@ -2,8 +2,8 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
-import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { dialogue, listedIds, message, storeError, textsIn } from "./contract/values.ts";
 
 /** Accepts 5 messages per commit, and dies after a number of commits to chats. */
 class SmallDriver extends KeptDriver {
@@ -109,6 +109,17 @@ test("an abandoned copy is removed by a list after an hour", async () => {
   expect((await stores.open("chats:chat:ada:copy").read()).revision).toBeNull();
 });
 
+test("an abandoned copy of a process whose clock is far ahead is removed by a list too", async () => {
+  const { driver, connect } = await setUp();
+  const stores = createStores(driver);
+  const ahead = new ChatStore({ stores, now: () => 1_000_000 + 7_200_000 });
+  driver.commitsLeft = 2;
+  await expect(ahead.of("ada").fork("c", fork)).rejects.toThrow();
+  driver.commitsLeft = Number.POSITIVE_INFINITY;
+  await connect().list();
+  await expect.poll(async () => (await stores.open("chats:chat:ada:copy").read()).revision).toBeNull();
+});
+
 test("a chat in which an old id was used again is forked at the newer message, and its import is refused", async () => {
   const mine = new ChatStore({ stores: createMemoryStores() }).of("ada");
   await mine.create({ id: "c", messages: Array.from({ length: 100 }, (_, n) => message(`m${n}`)) });
@@ -116,3 +127,45 @@ test("a chat in which an old id was used again is forked at the newer message, a
   await expect(mine.import(await mine.export("c"))).rejects.toMatchObject({ code: "INVALID_STATE" });
   expect((await mine.fork("c", { at: "m0" })).messageCount).toBe(101);
 });
+
+test.each([
+  ["of JSON", { a: 1 }],
+  ["with a date", new Date(0)],
+])(
+  "a message and metadata nested as deeply as can be stored are written with an operation id, forked, exported and imported: %s",
+  async (_, leaf) => {
+    const mine = new ChatStore({ stores: createMemoryStores() }).of("ada");
+    const nested = (levels: number): unknown => {
+      let value: unknown = leaf;
+      for (let level = 0; level < levels; level++) value = [value];
+      return value;
+    };
+    // A store accepts 1,000 levels: the envelope, the entry and the message take one each, and so do the head and its metadata.
+    const deepest = { ...message("q"), data: nested(996) };
+    await expect(
+      mine.create({ messages: [{ ...message("q"), data: nested(997) }] as never }),
+    ).rejects.toMatchObject(storeError("INVALID_ARGUMENT", /1000 levels/));
+    const metadata = { data: nested(997) };
+    const call = (operationId: string) => ({ operationId });
+    await mine.create({ id: "c", messages: [deepest], metadata }, call("create"));
+    await mine.append("c", [{ ...deepest, id: "q2" }], call("append"));
+    await mine.upsert("c", { ...deepest, id: "q2" }, call("upsert"));
+    await mine.edit("c", "q2", { ...deepest, id: "q3" }, call("edit"));
+    const change = { append: [{ ...deepest, id: "q4" }] };
+    const run = await mine.begin("c", change, { ...call("begin"), create: { metadata } });
+    await run.end({ message: { ...deepest, role: "assistant" } as never, status: "complete" });
+    await mine.fork("c", { id: "fork", ...call("fork") });
+    const data = await mine.export("c");
+    await mine.import(structuredClone(data), { id: "import", ...call("import") });
+    const page = await mine.read("c");
+    expect(page?.entries).toHaveLength(4);
+    expect(page?.chat.metadata).toEqual(metadata);
+    for (const id of ["fork", "import"]) {
+      const copy = await mine.read(id);
+      expect(copy?.entries.map((entry) => entry.message)).toEqual(
+        page?.entries.map((entry) => entry.message),
+      );
+      expect(copy?.chat.metadata).toEqual(metadata);
+    }
+  },
+);

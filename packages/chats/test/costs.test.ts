@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStores } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
-import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { dialogue, message } from "./contract/values.ts";
 import { CountingDriver } from "./counting-driver.ts";
 
 const READ = "read chat";
@@ -56,6 +56,7 @@ describe("requests", () => {
       () => mine.edit("c", "q3", message("q4")),
       () => mine.truncate("c", { from: "q4" }),
       () => mine.dropAnswer("c"),
+      () => mine.updateMessage("c", "a", { metadata: 1 }),
     ];
     for (const write of writes) {
       await write();
@@ -63,6 +64,18 @@ describe("requests", () => {
     }
     await vi.waitFor(() => expect(driver.take()).toEqual([TELL]), 2_000);
     await chats.flush();
+  });
+
+  test("one message: a read; a deletion also a commit and its entry; a move", async () => {
+    const { driver, chats, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue("q", "a") });
+    driver.take();
+    await mine.readMessage("c", "q");
+    expect(driver.take()).toEqual([READ]);
+    await mine.deleteMessage("c", "q");
+    expect(driver.take()).toEqual([READ, COMMIT, TELL]);
+    await chats.move("c", { from: "ada", to: "eve" });
+    expect(driver.take()).toHaveLength(11);
   });
 
   test("update to another list: another entry, and the first one is removed", async () => {
@@ -200,10 +213,7 @@ describe("requests", () => {
     page = await connect().mine.list({ limit: 30, cursor: String(page.cursor) });
     expect(page.chats).toHaveLength(30);
     expect(driver.take()).toEqual(["listEntries"]);
-    const runs = [
-      await mine.begin("m1", { append: [message("q")] }),
-      await mine.begin("m2", { nothing: true }),
-    ];
+    const runs = [await mine.begin("m1", { append: [message("q")] }), await mine.begin("m2", {})];
     driver.take();
     await connect().mine.list();
     expect(driver.take()).toEqual(["listEntries", READ, READ]);

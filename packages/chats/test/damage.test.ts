@@ -6,21 +6,21 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import { message, storeError } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { message, storeError } from "./contract/values.ts";
 
 const THREAD = "thread = (SELECT key FROM scrollback_threads WHERE id = 'chats:chat:ada:b')";
 
 /** Damage to chat "b". */
 const damages: Record<string, string> = {
-  "its head is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${THREAD}`,
-  "its head is another value": `UPDATE scrollback_metadata SET record = '1m"mine"' WHERE ${THREAD}`,
+  "its head is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${THREAD}`,
+  "its head is another value": `UPDATE scrollback_metadata SET text = '"mine"' WHERE ${THREAD}`,
   "its head is gone": `DELETE FROM scrollback_metadata WHERE ${THREAD}`,
   "its commits are gone": `DELETE FROM scrollback_commits WHERE ${THREAD}`,
-  "a message is damaged": `UPDATE scrollback_messages SET record = '1u1795348800000{"x' WHERE ${THREAD} AND sequence = 1`,
-  "a message is null": `UPDATE scrollback_messages SET record = '1u1795348800000null' WHERE ${THREAD} AND sequence = 1`,
-  "an entry is null": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":null}' WHERE ${THREAD}`,
-  "an entry has no message": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":{"writes":1}}' WHERE ${THREAD}`,
+  "a message is damaged": `UPDATE scrollback_messages SET text = '{"x' WHERE ${THREAD} AND sequence = 1`,
+  "a message is null": `UPDATE scrollback_messages SET text = 'null' WHERE ${THREAD} AND sequence = 1`,
+  "an entry is null": `UPDATE scrollback_messages SET text = '{"role":"user","content":"","metadata":null}' WHERE ${THREAD}`,
+  "an entry has no message": `UPDATE scrollback_messages SET text = '{"role":"user","content":"","metadata":{"writes":1}}' WHERE ${THREAD}`,
   "its messages are gone": `DELETE FROM scrollback_messages WHERE ${THREAD}`,
 };
 

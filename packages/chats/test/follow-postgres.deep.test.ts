@@ -1,8 +1,8 @@
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { expect, test } from "vitest";
 import { newNamespace, serverUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { message, textsOf } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { message, textsOf } from "./contract/values.ts";
 
 test("with listen, changes of another process are yielded long before everyMs, each one", async () => {
   const options = { url: await serverUrl("PostgreSQL"), schema: newNamespace() };

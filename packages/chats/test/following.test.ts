@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
-import { dialogue, message, textsOf } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 import type { ChatChange } from "../src/read/follow-chat.ts";
+import { dialogue, message, textsOf } from "./contract/values.ts";
 
 type Message = ReturnType<typeof message>;
 

@@ -21,11 +21,10 @@ test.each([
   ["an answer", { append: [message("q")] }, "m1"],
   ["a question", { append: [message("q")] }, "m0"],
   ["the question that is added", { append: [message("q")] }, "q"],
-  ["a message that an edit keeps", { edit: "m2", message: message("m2") }, "m1"],
-  ["the edited message", { edit: "m2", message: message("e") }, "e"],
-  ["another message than the continued one", { replace: "m3", with: (stored: Said) => stored }, "m1"],
-  ["a replaced question", { replace: "m2", with: (stored: Said) => stored }, "m2"],
-  ["a stored message, without a change", { nothing: true as const }, "m3"],
+  ["a message that an edit keeps", { keep: 2, append: [message("m2")] }, "m1"],
+  ["the edited message", { keep: 2, append: [message("e")] }, "e"],
+  ["another message than the continued one", { continues: "m3" }, "m1"],
+  ["a stored message, without a change", {}, "m3"],
 ])("begin with the messageId of %s is a CONFLICT, and changes nothing", async (_, change, messageId) => {
   const mine = await withChat(4);
   const before = await mine.read("c");
@@ -35,10 +34,10 @@ test.each([
 
 test("begin with a messageId that is dropped in the same commit, or continued, is accepted", async () => {
   const dropped = await withChat();
-  const run = await dropped.begin("c", { dropAnswer: "m1" }, { messageId: "m1" });
+  const run = await dropped.begin("c", { keep: 1 }, { messageId: "m1" });
   await run.end({ message: message("m1", "assistant", "again"), status: "complete" });
   const continued = await withChat();
-  const change = { replace: "m1", with: (stored: Said) => ({ ...stored, content: "more" }) };
+  const change = { keep: 1, append: [message("m1", "assistant", "more")], continues: "m1" };
   await (await continued.begin("c", change, { messageId: "m1" })).end({ status: "complete" });
   for (const mine of [dropped, continued]) expect((await mine.read("c"))?.entries).toHaveLength(2);
 });
@@ -110,7 +109,7 @@ test("of two messages with one id, every method means the newest", async () => {
   const others = Array.from({ length: 64 }, (_, index) => message(`n${index}`));
   await mine.append("c", [message("x", "assistant", "old"), ...others]);
   await mine.append("c", [message("x", "assistant", "new")]);
-  const change = { replace: "x", with: (stored: Said) => ({ ...stored, content: `${stored.content}!` }) };
+  const change = { keep: 65, append: [message("x", "assistant", "new!")], continues: "x" };
   const replaced = await mine.begin("c", change);
   expect(replaced.messageId).toBe("x");
   await replaced.end({ status: "complete" });
@@ -124,6 +123,6 @@ test("of two messages with one id, every method means the newest", async () => {
   expect(await texts()).toEqual(["old", "new!"]);
   await mine.upsert("c", message("x", "assistant", "newer"));
   expect(await texts()).toEqual(["old", "newer"]);
-  await (await mine.begin("c", { dropAnswer: "x" })).end({ status: "stopped" });
+  await mine.dropAnswer("c", "x");
   expect(await texts()).toEqual(["old"]);
 });

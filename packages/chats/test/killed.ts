@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "vitest";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
-import type { ContractMessage } from "../src/contract/contract.ts";
-import { message, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import type { ContractMessage } from "./contract/contract.ts";
+import { message, textsIn } from "./contract/values.ts";
 
 const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 4;

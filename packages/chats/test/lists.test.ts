@@ -1,14 +1,14 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { rebuildLists } from "@scrollback/collections";
-import { StoreError } from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec, jsonCodec, StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { expect, test, vi } from "vitest";
 import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import { message, storeError } from "../src/contract/values.ts";
 import { ChatStore, type ListChats, type OwnedChats } from "../src/index.ts";
+import { message, storeError } from "./contract/values.ts";
 
 /** A driver whose index can lose its entries, fail, and tell of each request. */
 class WatchedDriver extends KeptDriver {
@@ -283,3 +283,45 @@ test("nothing keeps the process alive after a flush", async () => {
   };
   await withFakeTimers(flushed, { toFake: ["setTimeout", "clearTimeout"] });
 });
+
+test("a page has as many chats as its limit, up to 1,000", async () => {
+  const { mine } = setUp();
+  for (let index = 0; index < 1_010; index++) await mine.create({ id: `c${index}` });
+  expect((await mine.list({ limit: 1_000 })).chats).toHaveLength(1_000);
+  const refused = mine.list({ limit: 1_001 });
+  await expect(refused).rejects.toMatchObject(storeError("INVALID_ARGUMENT", /limit .* from 1 to 1000/));
+});
+
+const key = { id: "x".repeat(64), key: new Uint8Array(32) };
+
+test.each([
+  ["the JSON codec", jsonCodec],
+  ["gzip", gzipCodec()],
+  ["AES", aesGcmCodec({ keys: [key] })],
+  ["AES over gzip", aesGcmCodec({ keys: [key], codec: gzipCodec() })],
+])(
+  "a chat whose ids, title, labels and texts are as long as they may be is in every list, with %s",
+  async (_, codec) => {
+    // JSON writes 6 bytes for such a character.
+    const longest = (bytes: number) => "\u0001".repeat(bytes);
+    const labels = Object.fromEntries(["a", "b", "c", "d", "e", "f", "g"].map((name) => [name, 1]));
+    const rest = 1_024 - Buffer.byteLength(JSON.stringify({ ...labels, h: "" }));
+    const fields = { title: longest(512), labels: { ...labels, h: "x".repeat(rest) }, pinned: true };
+    const stores = createStores(new KeptDriver(), { codec, ttlMs: 3_600_000 });
+    const chats = new ChatStore({ stores, indexedLabels: Object.keys(fields.labels) });
+    // The longest escaped name.
+    const mine = chats.of("x".repeat(200));
+    const forkedFrom = { chatId: longest(1_024), messageId: longest(256) };
+    const last = { ...message(longest(256)), content: longest(160) };
+    const id = longest(1_024);
+    await mine.create({ id, ...fields, forkedFrom, messages: [last] });
+    await mine.update(id, { archived: true });
+    for (const filter of [{}, { pinned: true }, { labels: { h: fields.labels.h } }]) {
+      const { chats: listed } = await mine.list({ archived: true, ...filter });
+      expect(listed).toMatchObject([{ id, ...fields, forkedFrom, lastMessage: { text: longest(160) } }]);
+      expect((await mine.list(filter)).chats).toEqual([]);
+    }
+    await mine.delete(id);
+    expect(await idsOf(mine, { archived: true })).toEqual([]);
+  },
+);

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Identified } from "../src/chat.ts";
-import { message, storeError, textsIn } from "../src/contract/values.ts";
-import { ChatStore } from "../src/index.ts";
+import { type ChatRun, ChatStore } from "../src/index.ts";
+import { message, storeError, textsIn } from "./contract/values.ts";
 
 interface Said extends Identified {
   readonly parts: string[];
@@ -15,7 +16,7 @@ async function withRun() {
   const mine = new ChatStore({ stores: createMemoryStores() }).of("ada");
   const messages = [message("q0"), answer("a0"), message("q")];
   await mine.create({ id: "c", messages });
-  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  const run = await mine.begin("c", {}, { messageId: "a" });
   return { mine, run };
 }
 type Mine = Awaited<ReturnType<typeof withRun>>["mine"];
@@ -40,9 +41,9 @@ for (const [name, drop] of Object.entries(drops))
 
 test("a run does not take the id of the run that it stops, which would pass for it", async () => {
   const { mine, run } = await withRun();
-  const again = mine.begin("c", { nothing: true }, { runId: run.id, whileRunning: "stop" });
+  const again = mine.begin("c", {}, { runId: run.id, whileRunning: "stop" });
   await expect(again).rejects.toMatchObject(storeError("CONFLICT", /runId/));
-  await mine.begin("c", { nothing: true }, { runId: "other", whileRunning: "stop" });
+  await mine.begin("c", {}, { runId: "other", whileRunning: "stop" });
   await expect(run.end({ message: answer("a"), status: "complete" })).rejects.toMatchObject(
     storeError("CONFLICT"),
   );
@@ -106,7 +107,7 @@ test("a save that loses to other writers again and again fails with UNAVAILABLE,
       : await commit(request);
   const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
   await mine.create({ id: "c", messages: [message("q")] });
-  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  const run = await mine.begin("c", {}, { messageId: "a" });
   run.update(answer("a"));
   isLosing = true;
   await expect(run.save()).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
@@ -125,7 +126,7 @@ test.each([
   const stores = createMemoryStores();
   const mine = new ChatStore<Identified & { content?: unknown }>({ stores }).of("ada");
   await mine.create({ id: "c" });
-  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  const run = await mine.begin("c", {}, { messageId: "a" });
   const last = { id: "a", role: "assistant" as const, ...fields };
   run.update({ ...last, content: "so far" });
   await run.save();
@@ -193,12 +194,35 @@ test.each([
   driver.classifyError = () => ({ code: "UNAVAILABLE", retryable: false }) as never;
   const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
   await mine.create({ id: "c", messages: [message("q")] });
-  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  const run = await mine.begin("c", {}, { messageId: "a" });
   isLosing = true;
   await run.end({ ...(last && { message: last }), status: "complete" });
   expect(run.signal.aborted).toBe(false);
   expect(await textsIn(mine as never, "c")).toEqual(last ? ["q", "a"] : ["q"]);
   expect(await mine.get("c")).not.toHaveProperty("run");
+});
+
+test("the end of a run whose reply is lost, before another run begins, says what is stored", async () => {
+  const driver = new MemoryDriver();
+  const commit = driver.commit.bind(driver);
+  let isLosing = false;
+  let theirs: ChatRun<ReturnType<typeof message>> | undefined;
+  const next = new ChatStore<ReturnType<typeof message>>({ stores: createStores(driver) }).of("ada");
+  driver.commit = async (request) => {
+    const outcome = await commit(request);
+    if (!isLosing || request.threadId.split(":")[1] !== "chat") return outcome;
+    isLosing = false;
+    theirs = await next.begin("c", {});
+    throw new StoreError("UNAVAILABLE", "the reply is lost");
+  };
+  driver.classifyError = () => ({ code: "UNAVAILABLE", retryable: false }) as never;
+  const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
+  await mine.create({ id: "c", messages: [message("q")] });
+  const run = await mine.begin("c", {}, { messageId: "a" });
+  isLosing = true;
+  await run.end({ message: answer("a"), status: "complete" });
+  expect(await textsIn(mine as never, "c")).toEqual(["q", "a"]);
+  await theirs?.end({ status: "stopped" });
 });
 
 test.each([
@@ -238,7 +262,7 @@ test("an answer that is changed in place is saved at each beat after an update, 
     await run.save();
     expect(await saved()).toEqual(["one", "two", "three"]);
     await run.end({ message: own, status: "complete" });
-    const continued = await mine.begin("c", { replace: run.messageId, with: (stored) => stored });
+    const continued = await mine.begin("c", { continues: run.messageId });
     const stored = continued.entries.at(-1)?.message;
     if (!stored) throw new Error("no answer");
     stored.parts.push("four");
@@ -256,4 +280,27 @@ test("an answer that is updated without a change is not written again", async ()
   await run.save();
   expect((await mine.read("c"))?.entries).toEqual(before);
   await run.end({ status: "complete" });
+});
+
+test("stop tells that it has stopped a run which ends before its lease is read", async () => {
+  let isSlow = false;
+  class SlowReads extends MemoryDriver {
+    override async read(...args: Parameters<MemoryDriver["read"]>) {
+      if (isSlow) await sleep(100);
+      return await super.read(...args);
+    }
+  }
+  const mine = new ChatStore({ stores: createStores(new SlowReads()) }).of("ada");
+  for (const named of [true, false]) {
+    const run = await mine.begin("c", { append: [message(`q ${named}`)] });
+    const ended = new Promise((resolve, reject) => {
+      run.signal.addEventListener("abort", () => run.end({ status: "stopped" }).then(resolve, reject));
+    });
+    isSlow = true;
+    const stopped = mine.stop("c", named ? run.id : undefined);
+    await ended;
+    expect(await stopped).toBe(true);
+    expect(await mine.stop("c", run.id)).toBe(false);
+    isSlow = false;
+  }
 });

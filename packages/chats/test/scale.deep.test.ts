@@ -3,9 +3,9 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import type { ContractMessage } from "../src/contract/contract.ts";
-import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore, type ChatSummary } from "../src/index.ts";
+import type { ContractMessage } from "./contract/contract.ts";
+import { dialogue, message } from "./contract/values.ts";
 
 const CHANGES = 500;
 const AT_ONCE = 8;

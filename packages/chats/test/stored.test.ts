@@ -4,8 +4,8 @@ import { createStores } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { dialogue, message, storeError, textsOf } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
+import { dialogue, message, storeError, textsOf } from "./contract/values.ts";
 import { CountingDriver } from "./counting-driver.ts";
 
 type Mine = ReturnType<ChatStore["of"]>;

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ChatStore } from "@scrollback/chats";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -222,4 +223,20 @@ test("expire sets and removes the expiry", async () => {
   expect(neither).toMatchObject({ code: 2, stderr: expect.stringContaining("give --ttl") });
   const both = await run(["expire", folder.url(), "new-1", "--ttl", "1d", "--never"]);
   expect(both.code).toBe(2);
+});
+
+test("a thread that another rm has deleted meanwhile is no failure", async () => {
+  using folder = new Folder();
+  {
+    await using stores = folder.stores();
+    for (let index = 0; index < 10; index++)
+      await stores.open(`t${index}`).addMessages([{ role: "user", content: "x" }]);
+    const mine = new ChatStore({ stores }).of("ada");
+    for (let index = 0; index < 10; index++) await mine.create({ id: `c${index}` });
+  }
+  const rm = ["rm", folder.url(), "--all", "--yes"];
+  const results = await Promise.all([run(rm), run(rm)]);
+  expect(results.map(({ code }) => code)).toEqual([0, 0]);
+  expect(results.map(({ stdout }) => stdout).join("")).toContain("gone meanwhile");
+  expect(await idsIn(folder)).toEqual([]);
 });

@@ -34,7 +34,7 @@ const damages: Record<string, readonly [sql: string, isListed: boolean]> = {
     `UPDATE scrollback_commits SET userless = 9223372036854775807 WHERE thread = ${KEY}`,
     false,
   ],
-  "its metadata is damaged": [`UPDATE scrollback_metadata SET record = '1m{' WHERE thread = ${KEY}`, true],
+  "its metadata is damaged": [`UPDATE scrollback_metadata SET text = '{' WHERE thread = ${KEY}`, true],
   "a message is gone": [`DELETE FROM scrollback_messages WHERE thread = ${KEY} AND sequence = 1`, true],
 };
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { ChatStore } from "@scrollback/chats";
-import type { ChatMessage } from "@scrollback/store-core";
+import type { ChatMessage, MessageTraits } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -52,6 +52,47 @@ test("export and import preserve the threads", async () => {
   expect(await stores.open("rich").listMessages()).toEqual([rich]);
   const { expiresAt = 0 } = await stores.open("soon").read();
   expect(Math.abs(expiresAt - Date.now() - 86_400_000)).toBeLessThan(60_000);
+});
+
+test("messages of the OpenAI and Anthropic SDKs are exported and imported, and trimmed as theirs afterwards", async () => {
+  using folder = new Folder();
+  const threads: Record<string, object[]> = {
+    chat: [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: "Which tram?" },
+      { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function" }] },
+      { role: "tool", tool_call_id: "1", content: "4" },
+    ],
+    items: [
+      { role: "user", content: "Which tram?" },
+      { type: "function_call", call_id: "1", name: "t", arguments: "{}" },
+      { type: "function_call_output", call_id: "1", output: "4" },
+    ],
+    blocks: [
+      { role: "user", content: "Which tram?" },
+      { role: "assistant", content: [{ type: "tool_use", id: "1", name: "t", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "4" }] },
+    ],
+  };
+  const any: MessageTraits<object> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
+  {
+    await using stores = folder.stores();
+    const ofAny = stores.withTraits(any);
+    for (const [id, messages] of Object.entries(threads)) await ofAny.open(id).addMessages(messages);
+  }
+  const file = folder.file("all.jsonl");
+  expect(await run(["export", folder.url(), "--output", file])).toMatchObject({ code: 0 });
+  expect(await run(["import", folder.url("b"), file, "--verify"])).toMatchObject({ code: 0 });
+  await using imported = folder.stores("b");
+  const ofAny = imported.withTraits(any);
+  for (const [id, messages] of Object.entries(threads)) {
+    const store = ofAny.open(id, { maxMessages: 2 });
+    expect(await ofAny.open(id).listMessages()).toEqual(messages);
+    // The kinds of the stored messages decide: the result does not stay without its call.
+    await store.addMessages([{ role: "user", content: "Thanks" }]);
+    expect(await store.listMessages()).not.toContainEqual(messages.at(-1));
+    expect((await ofAny.open(id).listMessages()).at(-1)).toEqual({ role: "user", content: "Thanks" });
+  }
 });
 
 test("an import continues where it was stopped, also within a thread", async () => {

@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { constants } from "node:buffer";
+import { truncateSync, writeFileSync } from "node:fs";
 import { ChatStore } from "@scrollback/chats";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
@@ -110,3 +111,18 @@ test("times that look like seconds are noted, and stay as they are", async () =>
   writeFileSync(folder.file("in"), linesOf(thread));
   expect((await run(["import", folder.url("b"), folder.file("in")])).stderr).toBe("");
 });
+
+test.each(["jsonl", "openai"])(
+  "a line that no text can hold is named by its number, --format %s",
+  async (format) => {
+    using folder = new Folder();
+    const file = folder.file("in");
+    writeFileSync(file, `${linesOf(format === "jsonl" ? [header] : openAi)}\n`);
+    // A sparse file.
+    truncateSync(file, constants.MAX_STRING_LENGTH + 1_000);
+    const { code, stderr } = await run(["import", folder.url(), file, "--format", format]);
+    const line = format === "jsonl" ? 2 : 4;
+    expect(code).toBe(4);
+    expect(stderr).toContain(`in:${line}: longer than ${constants.MAX_STRING_LENGTH} bytes`);
+  },
+);

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -81,7 +83,7 @@ test("ls shows a table, thread ids last", async () => {
   const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
   expect(stdout).toMatch(
     new RegExp(
-      `^ +MESSAGES +SIZE +CREATED +UPDATED +EXPIRES +THREAD\n +45 +\\S+ +${time} +${time} +never +user-2\n$`,
+      `^ +MESSAGES +SIZE +CREATED +UPDATED +EXPIRES +THREAD\n +45 +\\d\\S*B +${time} +${time} +never +user-2\n$`,
     ),
   );
 });
@@ -246,4 +248,21 @@ test("stats count", async () => {
   const table = await run(["stats", folder.url(), "--prefix", "user"]);
   expect(table.stdout).toMatch(/^threads +2\nmessages +46\n/);
   expect(table.stdout).toMatch(/^ +45 +user-2$/m);
+});
+
+test("commands that read make no tables: the database of another program stays as it is", async () => {
+  using folder = new Folder();
+  const path = folder.file("chats.db");
+  const other = new DatabaseSync(path);
+  other.exec("CREATE TABLE notes (text TEXT)");
+  other.close();
+  const before = readFileSync(path);
+  for (const command of ["ls", "show", "stats", "export", "verify", "copy"]) {
+    const rest = command === "show" ? ["chat-1"] : command === "copy" ? [folder.url("target")] : [];
+    const { code, stderr } = await run([command, folder.url(), ...rest]);
+    expect([command, code !== 0, /run setup/.test(stderr)]).toEqual([command, true, true]);
+    expect(readFileSync(path)).toEqual(before);
+  }
+  expect((await run(["setup", folder.url()])).code).toBe(0);
+  expect((await run(["ls", folder.url()])).code).toBe(0);
 });

@@ -117,7 +117,7 @@ const heads = `scrollback_metadata WHERE thread = (SELECT key FROM scrollback_th
 /** How a chat may be damaged before it is deleted. */
 const damages: Record<string, string> = {
   "": "",
-  "with an unreadable head": `UPDATE ${heads.replace("WHERE", "SET record = '1m{' WHERE")}`,
+  "with an unreadable head": `UPDATE ${heads.replace("WHERE", "SET text = '{' WHERE")}`,
   "without a head": `DELETE FROM ${heads}`,
   "without commits": "DELETE FROM scrollback_commits",
   "of which a program has deleted the thread": `DELETE FROM ${heads}; DELETE FROM scrollback_threads WHERE id = '${thread("b")}'`,
@@ -218,7 +218,7 @@ for (const [what, [damage, found]] of Object.entries(faults)) {
 test("rebuild names threads that it cannot read, and lists the others", async () => {
   using folder = new Folder();
   await fill(folder);
-  sql(folder, `UPDATE ${heads.replace("WHERE", "SET record = '1m{' WHERE")}; DELETE FROM scrollback_entries`);
+  sql(folder, `UPDATE ${heads.replace("WHERE", "SET text = '{' WHERE")}; DELETE FROM scrollback_entries`);
   const { code, stdout, stderr } = await run(["rebuild", folder.url(), "--json"]);
   expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(thread("b")) });
   expect(jsonLines(stdout)).toContainEqual({ threadId: thread("a"), outcome: "listed again" });

@@ -32,8 +32,9 @@ export class Project implements AsyncDisposable {
     const path = await mkdtemp(join(tmpdir(), "scrollback-project-"));
     const names = [
       "store-core",
-      "record-log",
+      "documents",
       "collections",
+      "chats",
       ...adapters.map((name) => `store-${name}`),
       "cli",
     ];

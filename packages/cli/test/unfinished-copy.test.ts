@@ -67,3 +67,17 @@ test("copy names it and does not change it, and import refuses it", async () => 
   expect((await run(["copy", folder.url("whole"), folder.url(), "--verify"])).code).toBe(0);
   expect(await run(["verify", folder.url()])).toMatchObject({ code: 0, stderr: "" });
 });
+
+test.each(["chats:chat:ada:c", "sessions:session:app:ada:s"])(
+  "verify reports an unfinished copy of %s as such",
+  async (threadId) => {
+    using folder = new Folder();
+    {
+      await using stores = folder.stores();
+      const metadata = { "scrollback.copy": { version: 1, copy: "c", after: "a", copied: 1, commits: 1 } };
+      await stores.open(threadId).commit({ append: [{ role: "user", content: "" }], metadata });
+    }
+    const verified = await run(["verify", folder.url()]);
+    expect(verified).toMatchObject({ code: 4, stderr: `unfinished copy: ${threadId}: ${problem}\n` });
+  },
+);

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { PassThrough } from "node:stream";
+import { createStores, type ListRequest, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
+import { wrapDriver } from "../../../conformance-tests/src/wrapped-driver.ts";
 import type { CliOptions } from "../src/context/command-context.ts";
 import { runCli } from "../src/index.ts";
 import { Folder, run } from "./run.ts";
@@ -56,7 +58,8 @@ test("a program's adapters open their schemes, with names other than the default
   await stores.open("a").addMessages([{ role: "user", content: "hello" }]);
   const { code, stdout } = await run(["ls", folder.url(), "--json"], { adapters });
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"threadId":"a"') });
-  expect(await run(["ls", folder.url()])).toMatchObject({ stdout: "", stderr: "no threads\n" });
+  const others = await run(["ls", folder.url()]);
+  expect(others).toMatchObject({ code: 6, stdout: "", stderr: expect.stringContaining("lacks the tables") });
 });
 
 test("a scheme of its own reaches other tables of the same database, also as the source of a copy", async () => {
@@ -163,15 +166,21 @@ test("setup --print prints the statements without connecting, and refuses a back
   expect(refused.stderr).toContain("has no statements");
 });
 
-test("a size is refused for a backend that reports none", async () => {
+test("threads are selected by size, and a size is refused for a backend that reports none", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
-  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
-  const [listed] = (await stores.listThreads()).threads;
-  const { code, stderr } = await run(["ls", folder.url(), "--larger-than", "1GB"]);
-  if (listed?.bytes === undefined)
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("does not tell how large") });
-  else expect(code).toBe(0);
+  await stores.open("large").addMessages([{ role: "user", content: "x".repeat(2_000) }]);
+  await stores.open("small").addMessages([{ role: "user", content: "x" }]);
+  expect((await run(["ls", folder.url(), "--larger-than", "2kB"])).stdout).toMatch(/ 2KB .* large\n$/);
+  expect((await run(["stats", folder.url()])).stdout).toMatch(/^size +2\.1KB$/m);
+  const driver = new MemoryDriver();
+  const list = (request: ListRequest) => driver.list({ ...request, sizes: false });
+  const adapters = { test: () => createStores<never>(wrapDriver(driver, { list })) };
+  await createStores(driver)
+    .open("a")
+    .addMessages([{ role: "user", content: "x" }]);
+  const { code, stderr } = await run(["ls", "test:x", "--larger-than", "1GB"], { adapters });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("does not tell how large") });
 });
 
 test("copy --verify into a closed pipe is not a success without the comparison", async () => {

@@ -1,10 +1,10 @@
 import type { ChatMessage, Part } from "@scrollback/store-core";
 import { hasMethods } from "@scrollback/store-core/driver";
 import {
-  chatHistoryTraits,
   checkMessages,
   checkValue,
   pairedHistory,
+  reducedHistory,
   reportUnpaired,
 } from "@scrollback/store-core/internal";
 import type { LanguageModelMiddleware } from "ai";
@@ -15,7 +15,8 @@ type PromptMessage = Prompt[number];
 
 /**
  * A middleware for the AI SDK's `wrapLanguageModel`. Each call to the model, generating or streaming, receives the reduced
- * history, also within a tool loop. The caller's and the stored history stay whole. The call's abort signal reaches the
+ * history, also within a tool loop: the call and the results that the model continues from are always kept. The caller's and the stored
+ * history stay whole. The call's abort signal reaches the
  * reducer, and an error of the reducer fails the call. A tool call without its result, or a result without its call, is left out;
  * a warning of the process reports the first.
  *
@@ -33,9 +34,12 @@ export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddlewar
     specificationVersion: "v4",
     async transformParams({ params }) {
       const { prompt, abortSignal } = params;
-      const reduced = await reducer.reduce(prompt, abortSignal && { signal: abortSignal });
-      checkMessages("reducingMiddleware: what reducer.reduce returned", reduced);
-      const { messages, unpaired } = pairedHistory(reduced, chatHistoryTraits);
+      const reduced = await reducedHistory<ChatMessage>(prompt, async (messages) => {
+        const made = await reducer.reduce(messages, abortSignal && { signal: abortSignal });
+        checkMessages("reducingMiddleware: what reducer.reduce returned", made);
+        return made;
+      });
+      const { messages, unpaired } = pairedHistory(reduced);
       reportUnpaired({ scope: reducer, threadId: "" }, unpaired);
       const given = new Set<unknown>(prompt);
       const isGiven = (message: unknown): message is PromptMessage => given.has(message);

@@ -14,7 +14,6 @@ import {
 } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isOneOf } from "@scrollback/store-core/driver";
 import {
-  chatHistoryTraits,
   checkValue,
   emitWarning,
   isCount,
@@ -130,7 +129,7 @@ class ReducedStore<M> implements MessageStore<M> {
   #paired(messages: M[]): M[] {
     const isChat = messages.every((message) => chatMessageTraits.check?.(message) === undefined);
     if (!isChat) return messages;
-    const paired = pairedHistory(messages as ChatMessage[], chatHistoryTraits);
+    const paired = pairedHistory(messages as ChatMessage[]);
     const { threadId } = this;
     reportUnpaired({ scope: this.#store, threadId, onError: this.#onUnpaired }, paired.unpaired);
     return paired.messages as M[];

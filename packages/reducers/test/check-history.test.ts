@@ -1,4 +1,5 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { openaiTraits } from "@scrollback/store-core/openai";
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "../src/index.ts";
 import { history } from "./messages.ts";
@@ -106,4 +107,49 @@ test.each([
   const call = () => checkHistory(messages as ChatMessage[], options as { forRequest?: boolean });
   expect(call).toThrow(StoreError);
   expect((await refusal(call)).message).toContain(problem);
+});
+
+test("the calls of code, and parallel calls in messages of their own, are no problem with their traits", () => {
+  const call = (id: string, fields: object = {}) => ({
+    type: "function_call" as const,
+    call_id: id,
+    name: "t",
+    arguments: "{}",
+    ...fields,
+  });
+  const output = (id: string) => ({ type: "function_call_output" as const, call_id: id, output: "4" });
+  const caller = { type: "program", caller_id: "p" };
+  const problems = checkHistory<object>(
+    [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: "Which tram?" },
+      { type: "reasoning", id: "rs_1", summary: [] },
+      call("1"),
+      { role: "assistant", content: "I look.", phase: "commentary" },
+      call("2"),
+      output("2"),
+      output("1"),
+      { type: "program", call_id: "p", code: "" },
+      call("3", { caller }),
+      output("3"),
+      call("4", { caller }),
+      output("4"),
+      { type: "program_output", call_id: "p" },
+    ],
+    { traits: openaiTraits, forRequest: true },
+  );
+  expect(problems).toEqual([]);
+});
+
+test("messages of another SDK need its traits, and traits need their methods", () => {
+  const messages = [{ role: "tool" as const, tool_call_id: "1", content: "4" }];
+  expect(() => checkHistory(messages)).toThrow("messages[0]: tool_call_id");
+  expect(checkHistory(messages, { traits: openaiTraits }).map(({ code }) => code)).toEqual([
+    "starts-with",
+    "orphan-tool-result",
+  ]);
+  const wrong = { role: () => "user" } as unknown as typeof openaiTraits;
+  expect(() => checkHistory(messages, { traits: wrong })).toThrow(
+    "checkHistory: traits must have the methods",
+  );
 });

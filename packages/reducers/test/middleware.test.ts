@@ -228,9 +228,28 @@ test("the model gets no tool result whose call a reducer has cut off; a warning 
   });
   expect(model.doGenerateCalls.map(({ prompt }) => prompt.map(({ role }) => role))).toEqual([
     ["user"],
-    ["user"],
+    ["user", "assistant", "tool"],
     ["user", "assistant", "tool"],
   ]);
   expect(warn.mock.calls.filter(([text]) => String(text).includes("the result a"))).toHaveLength(1);
   vi.restoreAllMocks();
+});
+
+test.each<[string, ChatReducer]>([
+  ["drops tool messages", new MessageCountingReducer({ targetCount: 4 })],
+  ["keeps less than an exchange", new MessageCountingReducer({ targetCount: 1, keepToolMessages: true })],
+  ["keeps the results alone", { reduce: async (messages) => messages.slice(-1) }],
+  ["keeps nothing", { reduce: async () => [] }],
+])("a reducer that %s: the model sees the results that it continues from", async (_, reducer) => {
+  const model = saying(callsTool("x"), callsTool("y"), "done");
+  const { text } = await generateText({
+    ...{ model: wrapped(model, reducer), messages: chat, tools, stopWhen: isStepCount(5), maxRetries: 0 },
+  });
+  expect(text).toBe("done");
+  const [, second, third] = model.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt.slice(-2)));
+  for (const [prompt, input] of [
+    [second, "x"],
+    [third, "y"],
+  ])
+    expect(prompt).toMatch(new RegExp(`"tool-call".*${input}.*"tool-result"`));
 });

@@ -4,6 +4,7 @@ import {
   isBoolean,
   isCount,
   isFunction,
+  isIntegerUpTo,
   isPlainObject,
   isStoreFactory,
   isText,
@@ -20,11 +21,6 @@ const isSessionId: Check = (value) =>
 const isSessionIdOrBlank: Check = (value) =>
   typeof value === "string" && value.trim() === "" ? undefined : isId(value);
 
-const isLimit: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 100
-    ? undefined
-    : "must be an integer from 1 to 100";
-
 const isEvents: Check = (value) => (Array.isArray(value) ? undefined : "must be a list of events");
 
 const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
@@ -36,7 +32,7 @@ const checks = {
   userId: isId,
   sessionId: isSessionId,
   state: isPlainObject,
-  limit: isLimit,
+  limit: isIntegerUpTo(100),
   pageToken: isToken,
   order: isOneOf("desc", "asc"),
 };

@@ -1,6 +1,6 @@
 import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
+import { reporter, retry } from "@scrollback/store-core/internal";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
 import { CREATE_RETRIES } from "./limits.ts";
 import { listSessions } from "./list-sessions.ts";
@@ -81,7 +81,7 @@ export class SessionService implements AsyncDisposable {
     this.#now = options.now ?? (() => clock.wall() / 1_000);
     this.#shared = new SharedStates(stores, clock, stamps);
     // What fails in the background is repeated, or told with the next write of the session.
-    this.#lists = new Lists({ stores, clock, onError: () => undefined });
+    this.#lists = new Lists({ stores, clock, onError: reporter(undefined) });
     const parts = { stores, shared: this.#shared, lists: this.#lists, clock, stamps };
     this.#appender = new Appender({ ...parts, staleWriter, usedEventId });
     this.#parts = { ...parts, appender: this.#appender };

@@ -17,15 +17,15 @@ const of = (threadId: string) => `thread = (SELECT key FROM scrollback_threads W
 /** Damage to the session "b" of ada, or to a state. */
 const session = of(threads.session("app", "ada", "b"));
 const damages: Record<string, string> = {
-  "its state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${session}`,
+  "its state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${session}`,
   "its state is gone": `DELETE FROM scrollback_metadata WHERE ${session}`,
   "its commits are gone": `DELETE FROM scrollback_commits WHERE ${session}`,
-  "an event is null": `UPDATE scrollback_messages SET record = '1u1795348800000null' WHERE ${session} AND sequence = 1`,
-  "an event has no value": `UPDATE scrollback_messages SET record = '1u1795348800000{"role":"user","content":"","metadata":null}' WHERE ${session} AND sequence = 1`,
+  "an event is null": `UPDATE scrollback_messages SET text = 'null' WHERE ${session} AND sequence = 1`,
+  "an event has no value": `UPDATE scrollback_messages SET text = '{"role":"user","content":"","metadata":null}' WHERE ${session} AND sequence = 1`,
   "its events are gone": `DELETE FROM scrollback_messages WHERE ${session}`,
-  "the user's state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${of(threads.user("app", "ada"))}`,
+  "the user's state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${of(threads.user("app", "ada"))}`,
   "the user's state is gone": `DELETE FROM scrollback_metadata WHERE ${of(threads.user("app", "ada"))}`,
-  "the app's state is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE ${of(threads.app("app"))}`,
+  "the app's state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${of(threads.app("app"))}`,
 };
 
 /** Sessions a, b and c of ada, and one of bob. */

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Check, checkValue, invalid } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
 import { emitWarning } from "./runtime.ts";
@@ -5,21 +6,35 @@ import { emitWarning } from "./runtime.ts";
 /** The default time in milliseconds within which an asynchronous callback of the application must finish. */
 export const CALLBACK_MS = 10_000;
 
+/** The time in milliseconds within which an error with the same message leads to one warning. */
+const WARNED_MS = 60_000;
+const warned = new LRUCache<string, true>({ max: 1_000, ttl: WARNED_MS });
+
 /**
  * Makes an application's `onError` harmless: it is not awaited, and an error that it throws or rejects with becomes a warning of
- * the process.
+ * the process. Without an `onError` the first argument becomes one, each message at most once a minute.
  */
 export function reporter<A extends unknown[]>(
   onError: ((...args: A) => unknown) | undefined,
 ): (...args: A) => void {
+  if (!onError) return (...[error]: A) => warnOnce(error);
   return (...args) => {
     try {
-      const result = onError?.(...args);
+      const result = onError(...args);
       if (isThenable(result)) result.then(undefined, warnOfOnError);
     } catch (failure) {
       warnOfOnError(failure);
     }
   };
+}
+
+function warnOnce(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  if (warned.has(message)) return;
+  warned.set(message, true);
+  const warning = new Error(message, { cause: error });
+  warning.name = "ScrollbackWarning";
+  emitWarning(warning);
 }
 
 function warnOfOnError(failure: unknown): void {

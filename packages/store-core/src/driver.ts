@@ -13,7 +13,7 @@ export {
   isOneOf,
   isString,
 } from "./arguments.ts";
-export { kindOfRecord } from "./codec/record.ts";
+export type { MessageRecord } from "./codec/record.ts";
 export {
   type CommitOutcome,
   type CommitRequest,

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isClassPrototype } from "./codec/built-in.ts";
 
 /** The stored fields of an error. No others, because errors of HTTP clients carry credentials. */
 export interface ErrorFields {
@@ -23,8 +24,15 @@ export function fieldsOf(error: Error): ErrorFields {
     message,
     ...("cause" in error && { cause: error.cause }),
     ...((typeof code === "string" || typeof code === "number") && { code }),
-    ...(error instanceof AggregateError && Array.isArray(error.errors) && { errors: error.errors }),
+    ...(isAggregate(error) && Array.isArray(error.errors) && { errors: error.errors }),
   };
+}
+
+function isAggregate(error: Error): error is AggregateError {
+  let prototype: object | null = Object.getPrototypeOf(error);
+  while (prototype !== null && !isClassPrototype("AggregateError", prototype))
+    prototype = Object.getPrototypeOf(prototype);
+  return prototype !== null;
 }
 
 export function makeError({ name, message, code, errors, ...rest }: ErrorFields): Error {

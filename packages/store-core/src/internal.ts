@@ -8,6 +8,7 @@ export {
   isBoolean,
   isCount,
   isFunction,
+  isIntegerUpTo,
   isPlainObject,
   isPositiveInteger,
   isSignal,
@@ -18,8 +19,8 @@ export {
 } from "./arguments.ts";
 export { CALLBACK_MS, callWithin, guarded, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { storedCopy } from "./codec/codec.ts";
-export { formatMetadataRecord, formatRecord, isRecordTime } from "./codec/record.ts";
+export { encodeWrapped, storedCopy } from "./codec/codec.ts";
+export { isRecordTime, MISSING_MESSAGE, type ThreadEntry } from "./codec/record.ts";
 export type { MessageKind } from "./codec/record-location.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
@@ -40,7 +41,6 @@ export {
   urlOfFile,
 } from "./message/file-source.ts";
 export {
-  chatHistoryTraits,
   type HistoryTraits,
   keepsReasoning,
   pairedHistory,
@@ -53,12 +53,13 @@ export {
   SUMMARY_MARK,
 } from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";
+export { reducedHistory } from "./message/reduced-history.ts";
 export {
   isContentPart,
   outputOfPart,
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
-export { abortedError, pause, retry, throwIfAborted, untilAborted } from "./retry.ts";
+export { pause, retry, untilAborted } from "./retry.ts";
 export { emitWarning, unrefTimer } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";

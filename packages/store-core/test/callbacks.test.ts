@@ -30,13 +30,24 @@ test("reporter: an onError that throws or rejects late becomes a warning; it is 
   warnings.length = 0;
   const heard: unknown[] = [];
   reporter((...args: [number, string]) => heard.push(args))(1, "a");
-  reporter(undefined)();
   reporter(() => new Promise(() => undefined))();
   expect([heard, warnings]).toEqual([[[1, "a"]], []]);
   reporter(boom)();
   reporter(late)();
   await sleep(5);
   expect(warnings).toEqual(["onError: boom", "onError: boom"]);
+});
+
+test("reporter: without an onError each error becomes a warning, once for its message", () => {
+  warnings.length = 0;
+  const report = reporter<[unknown, string]>(undefined);
+  const error = new Error("no table; run setup()");
+  for (const one of [error, error, new Error("no table; run setup()"), "refused"]) report(one, "a");
+  reporter(undefined)(error);
+  expect(warnings).toEqual([
+    expect.objectContaining({ name: "ScrollbackWarning", message: error.message, cause: error }),
+    expect.objectContaining({ message: "refused" }),
+  ]);
 });
 
 test("guarded: an error, a promise and a refused result are reported, and the default is used", async () => {

@@ -17,6 +17,7 @@ class Failing extends MemoryDriver {
     return { code: "UNAVAILABLE", message: "the server is away", retryable: true };
   }
 }
+await createStores(new MemoryDriver()).setup();
 const stores = createStores(new Failing());
 const store = stores.open("chat-1");
 await store.addMessages([{ role: "user", content: "private text" }]);
@@ -38,6 +39,8 @@ async function linesOf(debug: string | undefined): Promise<string[]> {
 test("NODE_DEBUG=scrollback shows requests, commits, reads and retries, and no texts", async () => {
   const lines = await linesOf("scrollback");
   expect(lines).toEqual([
+    // The commit of setup is refused if the backend works: no conflict.
+    "  memory: check in 0 ms, done",
     '  memory: commit of "chat-1" in 0 ms, failed: Error',
     'addMessages of "chat-1" is retried: the server is away',
     '  memory: commit of "chat-1" in 0 ms, committed',

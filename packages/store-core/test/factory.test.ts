@@ -20,6 +20,7 @@ const invalid: [string, unknown, string][] = [
   ["a codec without decode", { codec: { encode: () => "" } }, "codec"],
   ["traits without role", { traits: {} }, "traits"],
   ["onCorruptRecord that is not a function", { onCorruptRecord: true }, "onCorruptRecord"],
+  ["setup that is not a boolean", { setup: "yes" }, "setup"],
   ["an unknown option", { maxMessage: 3 }, "maxMessage"],
   ["options that are not an object", 3, "options"],
 ];

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { type ChatMessage, type Part, StoreError } from "../src/index.ts";
-import { chatHistoryTraits, pairedHistory, reportUnpaired } from "../src/internal.ts";
+import { pairedHistory, reportUnpaired } from "../src/internal.ts";
+import { chatHistoryTraits } from "../src/message/history.ts";
 
 const call = (id: string): Part => ({ type: "tool-call", toolCallId: id, toolName: "t", input: {} });
 const result = (id: string): Part => ({ type: "tool-result", toolCallId: id, toolName: "t", output: 1 });
@@ -75,10 +76,10 @@ const cases: Record<string, [given: ChatMessage[], kept: ChatMessage[], left: st
 };
 
 test.each(Object.entries(cases))("left out: %s", (_, [given, kept, left]) => {
-  const { messages, unpaired } = pairedHistory(given, chatHistoryTraits);
+  const { messages, unpaired } = pairedHistory(given);
   expect(messages).toEqual(kept);
   expect(unpaired.map(({ kind, toolCallId }) => `${kind} ${toolCallId}`)).toEqual(left);
-  expect(pairedHistory(messages, chatHistoryTraits).unpaired).toEqual([]);
+  expect(pairedHistory(messages).unpaired).toEqual([]);
 });
 
 test.each<[string, ChatMessage[]]>([
@@ -94,7 +95,7 @@ test.each<[string, ChatMessage[]]>([
   ["a call that the provider ran", [user(), says(call("a"), result("a"), text("x")), user()]],
   ["reasoning alone, where nothing is left out", [user(), says(reasoning), user()]],
 ])("kept as it is: %s", (_, given) => {
-  const { messages, unpaired } = pairedHistory(given, chatHistoryTraits);
+  const { messages, unpaired } = pairedHistory(given);
   expect(unpaired).toEqual([]);
   expect(messages.every((message, index) => message === given[index])).toBe(true);
   expect(messages).toHaveLength(given.length);

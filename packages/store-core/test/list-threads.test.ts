@@ -22,8 +22,8 @@ describe("listThreads", () => {
     await stores.listThreads();
     await stores.listThreads({ prefix: "a%", limit: 7, cursor: "12" });
     expect(driver.requests).toEqual([
-      { prefix: "", limit: 100, cursor: undefined, signal: undefined },
-      { prefix: "a%", limit: 7, cursor: "12", signal: undefined },
+      { prefix: "", limit: 100, cursor: undefined, sizes: false, signal: undefined },
+      { prefix: "a%", limit: 7, cursor: "12", sizes: false, signal: undefined },
     ]);
   });
 

@@ -1,23 +1,25 @@
 import { expect, test } from "vitest";
+import { MISSING_MESSAGE, type ThreadEntry } from "../src/codec/record.ts";
 import { SequenceBounds } from "../src/driver.ts";
 
 const wanted = { first: 4, next: 8, pinned: null, compaction: null };
-const at = (...sequences: number[]) => sequences.map((sequence) => ({ sequence, record: `r${sequence}` }));
+const at = (...sequences: number[]): ThreadEntry[] =>
+  sequences.map((sequence) => ({ sequence, kind: "u", createdAt: sequence, text: `r${sequence}` }));
 
 test("messages that are all there stay as they are", () => {
   const found = at(4, 5, 6, 7);
   expect(SequenceBounds.withMissing(wanted, found)).toBe(found);
 });
 
-test("an empty record stands for each missing message, also for a pinned one", () => {
+test("a message without text stands for each missing message, also for a pinned one", () => {
   expect(SequenceBounds.withMissing(wanted, at(5, 7))).toEqual([
-    { sequence: 4, record: "" },
-    { sequence: 5, record: "r5" },
-    { sequence: 6, record: "" },
-    { sequence: 7, record: "r7" },
+    { sequence: 4, ...MISSING_MESSAGE },
+    ...at(5),
+    { sequence: 6, ...MISSING_MESSAGE },
+    ...at(7),
   ]);
   const pinned = { ...wanted, pinned: 1, compaction: 3 };
-  expect(SequenceBounds.withMissing(pinned, at(3, 4, 5, 6, 7)).map(({ record }) => record)).toEqual([
+  expect(SequenceBounds.withMissing(pinned, at(3, 4, 5, 6, 7)).map(({ text }) => text)).toEqual([
     "",
     "r3",
     "r4",

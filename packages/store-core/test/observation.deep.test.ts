@@ -1,7 +1,8 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
+import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { formatRecord } from "../src/codec/record.ts";
+import { jsonCodec } from "../src/codec/codec.ts";
 import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
 import type { StoreCall, StoreRetry } from "../src/index.ts";
 
@@ -65,7 +66,38 @@ describe("the channels", () => {
       messages: 0,
       bytes: 0,
       retries: 0,
+      durationMs: 0,
     });
+  });
+
+  test("give the duration and the outcome of each call, at its error and at asyncEnd", async () => {
+    class Slow extends MemoryDriver {
+      override async commit(request: Parameters<Driver["commit"]>[0]) {
+        await sleep(20);
+        return await super.commit(request);
+      }
+    }
+    const store = createStores(new Slow(), {
+      onCorruptRecord: () => {
+        throw new Error("of the application");
+      },
+      codec: { encode: jsonCodec.encode, decode: () => JSON.parse("x") },
+    }).open("t");
+    const published = listen();
+    await store.addMessages([hello]);
+    await expect(store.addMessages([hello], { expectedRevision: null })).rejects.toThrow();
+    await expect(store.listMessages()).rejects.toThrow("of the application");
+    const ends = published.filter(({ event }) => /error|asyncEnd/.test(event));
+    expect(ends.map(({ event, copy }) => [event, copy.outcome])).toEqual([
+      ["commit asyncEnd", "done"],
+      ["commit error", "CONFLICT"],
+      ["commit asyncEnd", "CONFLICT"],
+      ["read error", "_OTHER"],
+      ["read asyncEnd", "_OTHER"],
+    ]);
+    // Timers of Node.js may fire a millisecond early.
+    for (const { copy } of ends)
+      expect(copy.durationMs).toBeGreaterThan(copy.operation === "commit" ? 18 : 0);
   });
 
   test("name the method, and count messages and encoded bytes", async () => {
@@ -79,8 +111,8 @@ describe("the channels", () => {
     await store.addMessages([]);
     await store.replaceMessages([hello]);
     await store.clear();
-    const record = Buffer.byteLength(formatRecord("u", 0, JSON.stringify(hello)));
-    const metadata = Buffer.byteLength(`1m${JSON.stringify({ title: "é" })}`);
+    const record = Buffer.byteLength(JSON.stringify(hello));
+    const metadata = Buffer.byteLength(JSON.stringify({ title: "é" }));
     const seen = endsOf(published).map(({ operation, method, messages, bytes }) => [
       operation,
       method,

@@ -5,6 +5,7 @@ import {
   type MessageTraits,
   openStores,
   type StoreFactory,
+  type StoreOptions,
 } from "../src/index.ts";
 
 interface Note {
@@ -22,8 +23,22 @@ test("given adapters open their schemes, and take precedence over loaded ones", 
   for (const url of ["postgres://host/db", "my+db-2.x:here", "sqlite:chats.db", "memory:"]) {
     const stores = await openStores(url, { adapters, maxMessages: 3 });
     await stores.open("t").addMessages([{ role: "user", content: "hello" }]);
-    expect(asked.pop()).toEqual({ url, maxMessages: 3 });
+    expect(asked.pop()).toEqual({ url, maxMessages: 3, setup: true });
   }
+});
+
+test("missing tables are created by default, but on DynamoDB, whose tables cost money", async () => {
+  const asked: (boolean | undefined)[] = [];
+  const adapter = ({ setup }: StoreOptions): StoreFactory => {
+    asked.push(setup);
+    return createMemoryStores();
+  };
+  const adapters = { postgres: adapter, mongodb: adapter, dynamodb: adapter };
+  for (const url of ["postgres://host", "mongodb://host", "dynamodb://table"])
+    await openStores(url, { adapters });
+  for (const setup of [true, false]) await openStores("dynamodb://table", { adapters, setup });
+  await openStores("postgres://host", { adapters, setup: false });
+  expect(asked).toEqual([true, true, false, true, false, false]);
 });
 
 test("an adapter opens both schemes of its database, unless the other one has an adapter", async () => {

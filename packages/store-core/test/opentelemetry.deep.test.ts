@@ -26,7 +26,6 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { formatRecord } from "../src/codec/record.ts";
 import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
 import { createMemoryStores, type StoreCall } from "../src/index.ts";
 
@@ -54,7 +53,7 @@ beforeAll(() => {
 beforeEach(() => exporter.reset());
 
 const hello = { role: "user", content: "hello, secret harbour" } as const;
-const bytes = Buffer.byteLength(formatRecord("u", 0, JSON.stringify(hello)));
+const bytes = Buffer.byteLength(JSON.stringify(hello));
 const spans = () => exporter.getFinishedSpans();
 
 /** A memory driver that reports the given backend and target, and runs `during` within each request. */

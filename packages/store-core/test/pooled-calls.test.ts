@@ -26,28 +26,21 @@ afterAll(() => {
 
 /** What the next connection, or the next request on one, does. */
 interface Step {
-  readonly does: "reply" | "refuse" | "lose" | "fail" | "hang";
+  readonly does: "reply" | "refuse" | "lose" | "hang";
   readonly afterMs: number;
 }
 
-class ConnectionError extends Error {
-  readonly verdict: "reply" | "lost" | "other";
-
-  constructor(verdict: "reply" | "lost" | "other") {
-    super(verdict);
-    this.verdict = verdict;
-  }
-}
-
-const verdicts = { refuse: "reply", lose: "lost", fail: "other" } as const;
+class Refusal extends Error {}
 
 /** Settles as the step says, or rejects when the connection ends. */
 function follow(step: Step, connection?: Connection): Promise<number> {
   return new Promise((resolve, reject) => {
-    connection?.once("gone", () => reject(new ConnectionError("lost")));
+    connection?.once("gone", () => reject(new Error("lost")));
     const { does, afterMs } = step;
     if (does === "hang") return;
-    setTimeout(() => (does === "reply" ? resolve(1) : reject(new ConnectionError(verdicts[does]))), afterMs);
+    const settle = () =>
+      does === "reply" ? resolve(1) : reject(does === "refuse" ? new Refusal() : new Error("lost"));
+    setTimeout(settle, afterMs);
   });
 }
 
@@ -70,8 +63,8 @@ class Connection extends EventEmitter {
 class ScriptedPool implements ConnectionPool<Connection> {
   readonly breaches: string[] = [];
   readonly all: Connection[] = [];
-  /** The number of requests, by the name of their call, and the last verdict. */
-  readonly sent = new Map<string, { count: number; last: string }>();
+  /** The calls that sent their request. */
+  readonly sent = new Set<string>();
   readonly own: { end(): Promise<unknown>; destroy(connection: Connection): void };
   isOwned = true;
   readonly #idle: Connection[] = [];
@@ -118,15 +111,13 @@ class ScriptedPool implements ConnectionPool<Connection> {
     else if (!(this.closed && this.#hangsAtEnd)) this.#end(connection);
   }
 
-  verdictOn(error: unknown): "reply" | "lost" | "other" {
-    return error instanceof ConnectionError ? error.verdict : "other";
+  isReply(error: unknown): boolean {
+    return error instanceof Refusal;
   }
 
   async request(call: string, connection: Connection): Promise<number> {
-    const before = this.sent.get(call);
-    if (before && before.last !== "lost") this.breaches.push(`repeated after ${before.last}`);
-    const now = { count: (before?.count ?? 0) + 1, last: "none" };
-    this.sent.set(call, now);
+    if (this.sent.has(call)) this.breaches.push("sent twice");
+    this.sent.add(call);
     if (this.closed) this.breaches.push("sent after close()");
     if (!connection.held || connection.pending > 0) this.breaches.push("shared a connection");
     connection.pending++;
@@ -135,8 +126,7 @@ class ScriptedPool implements ConnectionPool<Connection> {
       connection.pending--;
       return reply;
     } catch (error) {
-      now.last = this.verdictOn(error);
-      if (now.last === "reply") connection.pending--;
+      if (this.isReply(error)) connection.pending--;
       throw error;
     }
   }
@@ -156,7 +146,6 @@ const steps = fc.array(
       "reply" as const,
       "refuse" as const,
       "lose" as const,
-      "fail" as const,
       "hang" as const,
     ),
     afterMs: fc.constantFrom(0, 1, 20, 3_999, 4_001, 9_000),
@@ -211,7 +200,6 @@ describe("requests on a pool", () => {
           expect(settledAt[index]).toBeLessThanOrEqual(Math.min(at + 8_000, Math.max(at, closeAt)));
         expect(closing).toBeGreaterThanOrEqual(0);
         expect(closing).toBeLessThanOrEqual(500);
-        for (const { count } of pool.sent.values()) expect(count).toBeLessThanOrEqual(4);
         expect(pool.all.filter(({ held }) => held)).toEqual([]);
         if (owned) expect(pool.all.filter(({ ended }) => !ended)).toEqual([]);
         expect(vi.getTimerCount(), "timers left").toBe(0);
@@ -220,31 +208,12 @@ describe("requests on a pool", () => {
     );
   });
 
-  test("are not repeated after they have failed, however late their connections are lost", async () => {
-    const pool = new ScriptedPool([{ does: "lose", afterMs: 5_000 }], [atOnce]);
-    const call = new PooledCalls(pool).run((connection) => pool.request("a", connection));
-    const outcome = expect(call).rejects.toThrow();
-    await vi.advanceTimersByTimeAsync(11_000);
-    await outcome;
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("are repeated at once on another connection after a lost one, three times", async () => {
-    const pool = new ScriptedPool([atOnce], [{ does: "lose", afterMs: 0 }]);
-    const call = new PooledCalls(pool).run((connection) => pool.request("a", connection));
-    const outcome = expect(call).rejects.toMatchObject({ verdict: "lost" });
-    await vi.advanceTimersByTimeAsync(1_000);
-    await outcome;
-    expect(pool.sent.get("a")?.count).toBe(4);
-    expect(pool.all).toHaveLength(4);
-  });
-
   test("reuse a connection after the server's refusal", async () => {
     const pool = new ScriptedPool([atOnce], [{ does: "refuse", afterMs: 0 }]);
     const calls = new PooledCalls(pool);
     for (const name of ["a", "b"]) {
       const call = calls.run((connection) => pool.request(name, connection));
-      const outcome = expect(call).rejects.toMatchObject({ verdict: "reply" });
+      const outcome = expect(call).rejects.toBeInstanceOf(Refusal);
       await vi.advanceTimersByTimeAsync(1);
       await outcome;
     }
@@ -262,19 +231,5 @@ describe("requests on a pool", () => {
     const late = calls.run((connection) => pool.request("b", connection));
     await expect(late).rejects.toSatisfy((error) => StoreError.is(error, "CLOSED"));
     expect(pool.sent.has("b")).toBe(false);
-  });
-
-  test("that must not be repeated are sent at most once, after as many lost connections as others", async () => {
-    const lose: Step = { does: "lose", afterMs: 0 };
-    const sendOnce = async (connects: readonly Step[], replies: readonly Step[]) => {
-      const pool = new ScriptedPool(connects, replies);
-      const reply = new PooledCalls(pool)
-        .runOnce((connection) => pool.request("insert", connection))
-        .catch((error: Error) => error.message);
-      await vi.advanceTimersByTimeAsync(8_000);
-      return [await reply, pool.sent.get("insert")?.count ?? 0];
-    };
-    expect(await sendOnce([atOnce], [lose, atOnce])).toEqual(["lost", 1]);
-    expect(await sendOnce([lose, atOnce], [atOnce])).toEqual([1, 1]);
   });
 });

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatRecord } from "../src/codec/record.ts";
 import type { MessageKind } from "../src/codec/record-location.ts";
 import { planCommit, SequenceBounds, type TrimSearch } from "../src/driver.ts";
 import { NOT_SEARCHED, type Trimming, trim } from "../src/trimming/trimming.ts";
@@ -9,7 +8,7 @@ const letters = ["s", "u", "t", "c", "b", "k", "o"] as const;
 const kinds = fc.array(fc.constantFrom<MessageKind>(...letters), { minLength: 1, maxLength: 30 });
 const trimmings = fc.constantFrom<Trimming>("turns", "exact");
 
-const recordOf = (kind: MessageKind) => formatRecord(kind, 0, "");
+const messageOf = (kind: MessageKind) => ({ kind });
 
 /** All sequence numbers within bounds, in order. */
 function numbersOf(bounds: SequenceBounds): number[] {
@@ -108,7 +107,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
       let plan = { bounds: SequenceBounds.EMPTY, search: NOT_SEARCHED };
       const stored = new Map<number, MessageKind>();
       for (const { append, drop, maxMessages, trimming } of commits) {
-        const change = { drop, append: append.map(recordOf) };
+        const change = { drop, append: append.map(messageOf) };
         const limits = { maxMessages, trimming };
         const kindAt = (sequence: number) => stored.get(sequence) ?? "o";
         const { newestCompaction } = plan.search;
@@ -143,7 +142,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
     for (let count = 0; count < 100; count++) {
       plan = planCommit(
         plan.bounds,
-        { drop: 0, append: [recordOf(kind)] },
+        { drop: 0, append: [messageOf(kind)] },
         { maxMessages: 10_000, trimming: "turns" },
         () => {
           asked++;
@@ -160,7 +159,7 @@ test("a commit plans the same with what earlier commits found out, and asks for 
 test("a commit drops from the end, then appends, then trims; numbers continue after all were dropped", () => {
   const change = (drop: number | "all", append: number) => ({
     drop,
-    append: Array.from({ length: append }, () => recordOf("u")),
+    append: Array.from({ length: append }, () => messageOf("u")),
   });
   const none = { maxMessages: undefined, trimming: "turns" } as const;
   const kindAt = (): MessageKind => "u";

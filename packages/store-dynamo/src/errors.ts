@@ -1,13 +1,19 @@
-import { type BatchStatementError, ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
+import {
+  type CancellationReason,
+  ConditionalCheckFailedException,
+  TransactionCanceledException,
+} from "@aws-sdk/client-dynamodb";
 import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
-import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY } from "./item.ts";
-import { ROOT_INDEX } from "./roots.ts";
+import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY, THREAD_INDEX } from "./item.ts";
 
 const table = errorTable("dynamodb");
 const { lost, network, permanent, retryable } = table;
 
 const throttled = retryable(
   "requests are throttled: the table, or the partition of a busy thread, is at the limit of its throughput",
+);
+const crowded = retryable(
+  "other transactions, or throttling, cancelled the write each time: the thread is busy",
 );
 const troubled = retryable("the service failed to answer; see cause");
 const refused = permanent(
@@ -34,11 +40,16 @@ const errorsByName: Readonly<Record<string, ErrorClassification>> = {
   ServiceUnavailableException: troubled,
   TransactionConflictException: troubled,
   TransactionInProgressException: troubled,
+  // Of a token that another request has. The next attempt looks at what was written, and takes a new one.
+  IdempotentParameterMismatchException: troubled,
   ReplicatedWriteConflictException: retryable("another region wrote to the thread at the same time"),
   ResourceInUseException: retryable("the table is being created, changed or deleted"),
-  ResourceNotFoundException: permanent(
-    "the table does not exist in this account and region; run setup(), or create it from the definition in the package's documentation",
-  ),
+  ResourceNotFoundException: {
+    ...permanent(
+      "the table does not exist in this account and region; run setup(), or create it from the definition in the package's documentation",
+    ),
+    isMissing: true,
+  },
   AccessDeniedException: permanent(
     "the credentials do not allow an action that the stores need; give them the policy of the package's documentation",
   ),
@@ -59,7 +70,7 @@ const tooLarge = table.tooLarge("an item is larger than DynamoDB accepts; nothin
 /** The table belongs to another program. */
 export const otherTable = {
   code: "UNSUPPORTED",
-  message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); use another table`,
+  message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (string); use another table`,
 } as const satisfies ErrorClassification;
 /** The table of entries, whose local index cannot be added later. */
 export const otherEntries = {
@@ -70,23 +81,26 @@ export const otherEntries = {
 
 const noIndex: ErrorClassification = {
   code: "UNSUPPORTED",
-  message: `dynamodb: the table has no index "${ROOT_INDEX}", which listThreads() needs; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
+  message: `dynamodb: the table has no index "${THREAD_INDEX}", which listThreads() needs; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
 };
 const indexInWork = retryable(
-  `DynamoDB is still filling the index "${ROOT_INDEX}", which listThreads() needs`,
+  `DynamoDB is still filling the index "${THREAD_INDEX}", which listThreads() needs`,
 );
 
 /** Timeouts of the SDK, and of a service that received no complete request. */
 const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
 
-/** See `RecordLog.classifyError`. `server`: the endpoint of the requests. */
+/** See `Driver.classifyError`. `server`: the endpoint of the requests. */
 export function classifyError(error: unknown, server?: string): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (isThrottled(error)) return throttled;
+  if (isBusy(error)) return crowded;
   if (timeouts.has(name)) return lost(error, server);
   if (Object.hasOwn(errorsByName, name)) return errorsByName[name];
   if (name === "ValidationException") return classifyRefusal(message);
+  const invalid = reasonsOf(error).find(({ Code }) => Code === "ValidationError");
+  if (invalid) return classifyRefusal(invalid.Message ?? "");
   if (message === "Region is missing") return noRegion;
   const ofNode = network(error, server);
   if (ofNode) return ofNode;
@@ -95,18 +109,10 @@ export function classifyError(error: unknown, server?: string): ErrorClassificat
 
 /** Classifies a validation error of a request. */
 function classifyRefusal(message: string): ErrorClassification | undefined {
-  if (/item size.*exceeded/i.test(message)) return tooLarge;
+  if (/item size.*exceeded|aggregate size/i.test(message)) return tooLarge;
   if (/does not have the specified index/i.test(message)) return noIndex;
   if (/backfilling/i.test(message)) return indexInWork;
   return /\bkeys?\b|\bschema\b/i.test(message) ? otherTable : undefined;
-}
-
-/** Returns the error of one statement of a batch, with the name that it has as the error of a request. */
-export function errorOfStatement({ Code, Message }: BatchStatementError): Error {
-  const code = Code ?? "InternalServerError";
-  const isName = throttling.has(code) || Object.hasOwn(errorsByName, code);
-  const name = isName ? code : `${code.replace(/Error$/, "")}Exception`;
-  return Object.assign(new Error(Message ?? code), { name });
 }
 
 /** Returns why a conditional write was rejected, or undefined if it was done. */
@@ -122,9 +128,34 @@ export async function refusalOf(
   }
 }
 
-/** Whether the condition of a write was false, or the item to update is missing. */
-export function isRefusal(error: Error): boolean {
-  return error.name === "ConditionalCheckFailedException";
+/** Returns why a transaction was cancelled, one reason an action, if a condition was false. */
+export function refusalOfTransaction(error: unknown): readonly CancellationReason[] | undefined {
+  const reasons = reasonsOf(error);
+  return reasons.some(({ Code }) => Code === "ConditionalCheckFailed") ? reasons : undefined;
+}
+
+/** Reasons for which a cancelled transaction can be sent again as it is. */
+const passing: ReadonlySet<string> = new Set([
+  "TransactionConflict",
+  "ThrottlingError",
+  "ProvisionedThroughputExceeded",
+  "RequestLimitExceeded",
+  "None",
+]);
+
+/** Whether a transaction met another one, or was throttled, and nothing else. */
+export function isBusy(error: unknown): boolean {
+  const reasons = reasonsOf(error);
+  return isInProgress(error) || (reasons.length > 0 && reasons.every(({ Code = "" }) => passing.has(Code)));
+}
+
+/** Whether the same request, under the same token, is still being done. */
+export function isInProgress(error: unknown): boolean {
+  return error instanceof Error && error.name === "TransactionInProgressException";
+}
+
+function reasonsOf(error: unknown): readonly CancellationReason[] {
+  return error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
 }
 
 /** Whether the request was throttled and can be retried. */

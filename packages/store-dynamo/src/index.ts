@@ -1,7 +1,6 @@
-import { RecordLogDriver } from "@scrollback/record-log";
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
-import { DynamoRecordLog } from "./dynamo-log.ts";
+import { DynamoDriver } from "./dynamo-driver.ts";
 import { type DynamoStoreOptions, parseOptions } from "./options.ts";
 
 export type { DynamoStoreOptions } from "./options.ts";
@@ -20,5 +19,5 @@ export function createDynamoStores<M = ChatMessage>(
   options: DynamoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { connection, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new DynamoRecordLog(connection)), storeOptions);
+  return createStores(new DynamoDriver(connection), storeOptions);
 }

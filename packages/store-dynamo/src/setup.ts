@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
-  BatchExecuteStatementCommand,
+  BatchWriteItemCommand,
   CreateTableCommand,
   type CreateTableCommandInput,
   DeleteItemCommand,
@@ -8,30 +8,30 @@ import {
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
   PutItemCommand,
+  QueryCommand,
   ResourceInUseException,
   ResourceNotFoundException,
   type TableDescription,
+  TransactWriteItemsCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { StoreError } from "@scrollback/store-core";
 import type { ErrorClassification } from "@scrollback/store-core/driver";
-import { statementOf } from "./amend.ts";
 import { keyOfEntry, ORDER_INDEX } from "./entries.ts";
-import { errorOfStatement, isRefusal, otherEntries, otherTable, refusalOf } from "./errors.ts";
-import { keyOf, PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
-import { ROOT_INDEX } from "./roots.ts";
+import { otherEntries, otherTable, refusalOf, refusalOfTransaction } from "./errors.ts";
+import { keyOf, PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY, THREAD_INDEX, TTL_ATTRIBUTE } from "./item.ts";
 
 const LONGEST_WAIT_S = 120;
 
-/** The table that `setup()` creates, with the index of roots, by which threads are listed. */
+/** The table that `setup()` creates, with the index of heads, by which threads are listed. */
 export function tableDefinition(tableName: string) {
   return {
     TableName: tableName,
     BillingMode: "PAY_PER_REQUEST",
     AttributeDefinitions: [
       { AttributeName: PARTITION_KEY, AttributeType: "S" },
-      { AttributeName: SORT_KEY, AttributeType: "N" },
+      { AttributeName: SORT_KEY, AttributeType: "S" },
       { AttributeName: SHARD_ATTRIBUTE, AttributeType: "S" },
     ],
     KeySchema: [
@@ -40,7 +40,7 @@ export function tableDefinition(tableName: string) {
     ],
     GlobalSecondaryIndexes: [
       {
-        IndexName: ROOT_INDEX,
+        IndexName: THREAD_INDEX,
         KeySchema: [
           { AttributeName: SHARD_ATTRIBUTE, KeyType: "HASH" },
           { AttributeName: PARTITION_KEY, KeyType: "RANGE" },
@@ -51,7 +51,7 @@ export function tableDefinition(tableName: string) {
   } satisfies CreateTableCommandInput;
 }
 
-/** The name of the table of the index beside a log. */
+/** The name of the table of the index beside that of threads. */
 export const entriesName = (tableName: string) => `${tableName}-entries`;
 
 /** The table of the index that `setup()` creates, with the local index that sorts entries. It cannot be added later. */
@@ -91,7 +91,7 @@ export interface SetupTable {
   tryWrites(client: DynamoDBClient, tableName: string): Promise<void>;
 }
 
-/** The table of the log, and the one of the index. */
+/** The table of threads, and the one of the index. */
 export function tablesOf(tableName: string): SetupTable[] {
   return [
     { tableName, definition: tableDefinition(tableName), other: otherTable, tryWrites },
@@ -108,25 +108,30 @@ export function tablesOf(tableName: string): SetupTable[] {
  * Creates a missing table, billed per request, waits until it is active, and enables its expiry. Makes no other change to an
  * existing table. A user without permission to describe tables can use an existing table. Finally checks the permission to
  * write.
+ *
+ * @returns whether it created the table.
  */
-export async function setUpTable(client: DynamoDBClient, table: SetupTable): Promise<void> {
+export async function setUpTable(client: DynamoDBClient, table: SetupTable): Promise<boolean> {
+  let made = false;
   try {
-    await make(client, table);
+    made = await make(client, table);
   } catch (error) {
     if (!(error instanceof Error && error.name === "AccessDeniedException")) throw error;
   }
   await table.tryWrites(client, table.tableName);
+  return made;
 }
 
-async function make(client: DynamoDBClient, { tableName, definition, other }: SetupTable): Promise<void> {
+async function make(client: DynamoDBClient, { tableName, definition, other }: SetupTable): Promise<boolean> {
   const found = await describe(client, tableName);
-  if (!found) await create(client, definition);
-  else if (!hasKeysOf(found, definition)) throw new StoreError(other.code, other.message);
+  const made = !found && (await create(client, definition));
+  if (found && !hasKeysOf(found, definition)) throw new StoreError(other.code, other.message);
   if (!found || found.TableStatus === "CREATING") {
     const wait = { client, maxWaitTime: LONGEST_WAIT_S, minDelay: 1, maxDelay: 4 };
     await waitUntilTableExists(wait, { TableName: tableName });
   }
   await enableExpiry(client, tableName);
+  return made;
 }
 
 async function describe(client: DynamoDBClient, tableName: string): Promise<TableDescription | undefined> {
@@ -159,12 +164,14 @@ function hasKeysOf(
   );
 }
 
-async function create(client: DynamoDBClient, definition: CreateTableCommandInput): Promise<void> {
+async function create(client: DynamoDBClient, definition: CreateTableCommandInput): Promise<boolean> {
   try {
     await client.send(new CreateTableCommand(definition));
+    return true;
   } catch (error) {
     // Another process is creating it.
     if (!(error instanceof ResourceInUseException)) throw error;
+    return false;
   }
 }
 
@@ -196,21 +203,30 @@ async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boo
   return true;
 }
 
-/** Writes to a row that never exists, on condition that it exists, so that nothing is written. */
+/** Tries each action of a transaction on an item that never exists, on condition that it exists; then removes it, and looks for it. */
 async function tryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
-  const [stream, number] = ["setup", 0] as const;
-  const put = new PutItemCommand({
-    TableName: tableName,
-    Item: keyOf(stream, number),
-    ConditionExpression: `attribute_exists(${PARTITION_KEY})`,
+  const key = (item: string) => keyOf("setup", item);
+  const onlyIfThere = { TableName: tableName, ConditionExpression: `attribute_exists(${PARTITION_KEY})` };
+  const transaction = new TransactWriteItemsCommand({
+    TransactItems: [
+      { Put: { ...onlyIfThere, Item: key("put") } },
+      { Delete: { ...onlyIfThere, Key: key("delete") } },
+      { Update: { ...onlyIfThere, Key: key("update"), UpdateExpression: `REMOVE ${TTL_ATTRIBUTE}` } },
+    ],
   });
-  await refusalOf(client.send(put));
-  const update = statementOf(tableName, stream, number, { clauses: `REMOVE ${TTL_ATTRIBUTE}`, values: [] });
-  const { Responses = [] } = await client.send(new BatchExecuteStatementCommand({ Statements: [update] }));
-  for (const { Error: refused } of Responses) {
-    const error = refused && errorOfStatement(refused);
-    if (error && !isRefusal(error)) throw error;
+  try {
+    await client.send(transaction);
+  } catch (error) {
+    if (!refusalOfTransaction(error)) throw error;
   }
+  const removal = { DeleteRequest: { Key: key("delete") } };
+  await client.send(new BatchWriteItemCommand({ RequestItems: { [tableName]: [removal] } }));
+  const query = {
+    TableName: tableName,
+    KeyConditionExpression: `${PARTITION_KEY} = :thread`,
+    ExpressionAttributeValues: { ":thread": { S: "setup" } },
+  };
+  await client.send(new QueryCommand({ ...query, Limit: 1 }));
 }
 
 /** Puts and deletes an entry that never exists, on condition that it exists. */

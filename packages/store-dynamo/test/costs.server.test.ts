@@ -1,251 +1,253 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
+import type {
+  AttributeValue,
+  TransactWriteItem,
+  TransactWriteItemsCommandInput,
+} from "@aws-sdk/client-dynamodb";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { RecordLogDriver } from "@scrollback/record-log";
-import type { MessageStore, StoreOptions } from "@scrollback/store-core";
+import type { ChatMessage, MessageStore, StoreOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import type { Clock } from "@scrollback/store-core/internal";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import { DynamoRecordLog } from "../src/dynamo-log.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DynamoDriver } from "../src/dynamo-driver.ts";
+import type { Item } from "../src/item.ts";
 import { user } from "./messages.ts";
-import { makeTable, type TestTable } from "./table.ts";
+import { itemsOf, makeTable, type TestTable } from "./table.ts";
 
 // These figures are also in docs/reference/store-dynamo.md: a change of one is a change of both.
 
 const server = sharedServer("dynamodb");
 let table: TestTable;
 /**
- * The capacity units of each request. DynamoDB Local does not report them for a batch of statements, so the number of its
- * statements is used. Each statement takes one write unit per KB of its row.
+ * The requests so far, and the capacity units that the server reports for each. DynamoDB Local reports those of one action of a
+ * transaction for all: so they are computed as the service documents them.
  */
-let consumed: { action: string; units: number }[] = [];
-/** The number of updates of each row, by row number. */
-const updatesOfRow = new Map<string, number>();
+let sent: { action: string; units: number }[] = [];
 
 beforeAll(async () => {
   table = await makeTable((await server).url);
   table.raw.middlewareStack.add(
     (next, context) => async (args) => {
       const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: "TOTAL" } });
-      const { Statements = [] } = args.input as { Statements?: readonly BatchStatementRequest[] };
-      for (const { Statement = "", Parameters = [] } of Statements) {
-        const values = Statement.split("WHERE")[0]?.match(/\?/g)?.length ?? 0;
-        const row = Parameters[values + 1]?.N ?? "";
-        updatesOfRow.set(row, (updatesOfRow.get(row) ?? 0) + 1);
-      }
-      const { ConsumedCapacity } = result.output as { ConsumedCapacity?: { CapacityUnits?: number } };
+      const { TransactItems = [] } = args.input as TransactWriteItemsCommandInput;
+      const { ConsumedCapacity = [] } = result.output as { ConsumedCapacity?: Capacity | Capacity[] };
+      const units = [ConsumedCapacity].flat().reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
       const action = String(context.commandName).replace(/Command$/, "");
-      consumed.push({ action, units: ConsumedCapacity?.CapacityUnits ?? Statements.length });
+      sent.push({ action, units: TransactItems.length > 0 ? unitsOf(TransactItems) : units });
       return result;
     },
     { step: "initialize" },
   );
 });
-beforeEach(() => {
-  consumed = [];
-});
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
 });
 
-const DAY = 24 * 60 * 60 * 1_000;
-/** The driver's time; undefined: the real time. */
-let wall: number | undefined;
-const clock: Clock = {
-  wall: () => wall ?? Date.now(),
-  monotonic: () => wall ?? performance.now(),
-  sleep: (ms) => sleep(ms),
-};
+interface Capacity {
+  CapacityUnits?: number;
+}
 
-/** Stores of a process with empty caches. */
+/** Two for each KB of each item. What is removed, or gets another expiry, has less than 1 KB in these tests. */
+const unitsOf = (actions: readonly TransactWriteItem[]) =>
+  actions.reduce((sum, { Put }) => sum + 2 * Math.ceil(sizeOf(Put?.Item ?? {}) / 1_024 || 1), 0);
+
+const sizeOf = (item: Item): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + name.length + sizeOfValue(value), 0);
+
+function sizeOfValue({ S, N, B, L, M, BOOL }: AttributeValue): number {
+  if (S !== undefined) return Buffer.byteLength(S);
+  if (N !== undefined) return Math.ceil(N.length / 2) + 1;
+  if (L) return L.reduce((sum, one) => sum + 1 + sizeOfValue(one), 3);
+  if (M) return Object.entries(M).reduce((sum, [name, one]) => sum + 1 + name.length + sizeOfValue(one), 3);
+  return B?.length ?? (BOOL === undefined ? 0 : 1);
+}
+
+const DAY = 24 * 60 * 60 * 1_000;
+/** The driver's time. It passes with each look, so that operations are as old as those of a usual thread. */
+let wall = Date.now();
+const clock = { wall: () => (wall += 1_000) };
+
+/** Stores of a process that knows no thread. */
 function coldStores(options?: StoreOptions) {
-  const { raw: client, tableName } = table;
   return createStores(
-    new RecordLogDriver(new DynamoRecordLog({ client, tableName, owned: false }), { clock }),
+    new DynamoDriver({ client: table.raw, tableName: table.tableName, owned: false }, clock),
     options,
   );
 }
 
-/** The cost of an operation: the sum of units by action. */
-async function unitsOf(operation: () => Promise<unknown>): Promise<Record<string, number>> {
-  consumed = [];
+/** The requests of an operation and their units: `TransactWriteItems 4`. */
+async function costOf(operation: () => Promise<unknown>): Promise<string[]> {
+  sent = [];
   await operation();
-  const sums: Record<string, number> = {};
-  for (const { action, units } of consumed) sums[action] = (sums[action] ?? 0) + units;
-  return sums;
+  return sent.map(({ action, units }) => `${action} ${units}`);
 }
 
-async function fill(store: MessageStore, count: number, text: string): Promise<void> {
-  for (let commit = 0; commit < count; commit++) await store.addMessages([user(text)]);
+async function fill(store: MessageStore, count: number, message = user("Hello")): Promise<void> {
+  for (let commit = 0; commit < count; commit++) await store.addMessages([message]);
 }
 
-describe("an append", () => {
-  test.each([
-    ["", {}, 650],
-    [" with maxMessages", { maxMessages: 50 }, 620],
-    [" with maxMessages and ttlMs", { maxMessages: 50, ttlMs: 7 * DAY }, 560],
-  ])("of text%s takes 1 write unit up to its stated length, and 2 above it", async (_, options, length) => {
-    const store = coldStores(options).open();
-    await fill(store, 100, "Hello");
-    for (let round = 0; round < 8; round++) {
-      expect((await unitsOf(() => store.addMessages([user("x".repeat(length))]))).PutItem).toBe(1);
+const text = (length: number): ChatMessage => user("x".repeat(length));
+
+describe("a commit", () => {
+  test("of a message of 300 bytes takes 4 write units in one request, with 64 operations remembered", async () => {
+    for (const [options, units] of [
+      [{}, 4],
+      [{ ttlMs: 7 * DAY }, 4],
+      [{ maxMessages: 100 }, 4],
+      // The message that is trimmed takes the other 2.
+      [{ maxMessages: 20, ttlMs: 7 * DAY }, 6],
+    ] as const) {
+      const store = coldStores(options).open();
+      await fill(store, 80, text(300));
+      for (let round = 0; round < 3; round++)
+        expect(await costOf(() => store.addMessages([text(300)]))).toEqual([`TransactWriteItems ${units}`]);
     }
-    expect((await unitsOf(() => store.addMessages([user("x".repeat(length + 90))]))).PutItem).toBe(2);
   });
 
-  test("takes 1 write unit and no other request, at 10 and at 100,000 messages", async () => {
+  test("of a message of 10 KB takes 2 units for each KB of it, and 2 for the head", async () => {
     const store = coldStores().open();
-    await fill(store, 10, "Hello");
-    expect(await unitsOf(() => store.addMessages([user("Hello")]))).toEqual({ PutItem: 1 });
-    const thousand = Array.from({ length: 1_000 }, (_, index) => user(String(index)));
-    for (let commit = 0; commit < 100; commit++) await store.addMessages(thousand);
-    expect(await unitsOf(() => store.addMessages([user("Hello")]))).toEqual({ PutItem: 1 });
-    consumed = [];
-    await store.addMessages([user("Hello")]);
-    expect(consumed).toEqual([{ action: "PutItem", units: 1 }]);
+    await fill(store, 70);
+    expect(await costOf(() => store.addMessages([text(10_000)]))).toEqual(["TransactWriteItems 22"]);
   });
 
-  test("of 20 messages takes one write unit per KB of their total size", async () => {
+  test("takes as much at 10 messages and at 10,000, and one read more where the thread is not known", async () => {
     const store = coldStores().open();
-    await fill(store, 2, "Hello");
-    const twenty = Array.from({ length: 20 }, () => user("x".repeat(475)));
-    expect(await unitsOf(() => store.addMessages(twenty))).toEqual({ PutItem: 11 });
-  });
-
-  test("by a process that does not know the thread also reads its newest 80 rows", async () => {
-    const store = coldStores().open();
-    await fill(store, 100, "x".repeat(640));
-    const cold = coldStores().open(store.threadId);
-    consumed = [];
-    await cold.addMessages([user("Hello")]);
-    expect(consumed).toEqual([
-      { action: "Query", units: 20 },
-      { action: "PutItem", units: 1 },
+    expect(await costOf(() => store.addMessages([user("Hello")]))).toEqual([
+      "GetItem 1",
+      "Query 0",
+      "TransactWriteItems 4",
     ]);
+    await fill(store, 10);
+    expect(await costOf(() => store.addMessages([user("Hello")]))).toEqual(["TransactWriteItems 4"]);
+    const many = Array.from({ length: 1_000 }, (_, index) => user(String(index)));
+    for (let commit = 0; commit < 10; commit++) await store.addMessages(many);
+    expect(await costOf(() => store.addMessages([user("Hello")]))).toEqual(["TransactWriteItems 4"]);
+    const cold = coldStores().open(store.threadId);
+    expect(await costOf(() => cold.addMessages([user("Hello")]))).toEqual([
+      "GetItem 1",
+      "TransactWriteItems 4",
+    ]);
+  });
+
+  test("of 20 messages is one request; of more than 92, all but the last 32 are written before, 25 with one request", async () => {
+    const store = coldStores().open();
+    await fill(store, 2);
+    const batch = (count: number) => Array.from({ length: count }, () => text(475));
+    expect(await costOf(() => store.addMessages(batch(20)))).toEqual(["TransactWriteItems 42"]);
+    const requests = await costOf(() => store.addMessages(batch(100)));
+    // The last 32 are in the transaction, so that they are read with the head.
+    expect(requests.sort()).toEqual([
+      ...["BatchWriteItem 18", "BatchWriteItem 25", "BatchWriteItem 25"],
+      "TransactWriteItems 68",
+    ]);
+    expect(await costOf(() => store.listMessages({ limit: 30 }))).toHaveLength(1);
+    expect(await costOf(() => store.listMessages({ limit: 40 }))).toHaveLength(2);
+  });
+
+  test("of a pop removes the row in the transaction", async () => {
+    const store = coldStores().open();
+    await fill(store, 3);
+    expect(await costOf(() => store.popMessage())).toEqual(["Query 1", "TransactWriteItems 4"]);
   });
 });
 
-describe("a listing", () => {
-  test("is a query for each finished shard and one for each thread; a first commit writes the index once", async () => {
-    const prefix = `${crypto.randomUUID()}/`;
-    const stores = coldStores();
-    const first = await unitsOf(() => stores.open(`${prefix}first`).addMessages([user("Hello")]));
-    // The root, the commit, and the index.
-    expect(first.PutItem).toBe(3);
-    expect(await unitsOf(() => stores.open(`${prefix}first`).addMessages([user("Hello")]))).toEqual({
-      PutItem: 1,
-    });
-    for (let thread = 0; thread < 60; thread++)
-      await stores.open(`${prefix}${thread}`).addMessages([user("Hello")]);
-    const queriesOf = async (limit: number) => {
-      consumed = [];
-      const { threads, cursor } = await coldStores().listThreads({ prefix, limit });
-      return { listed: threads.length, isLast: cursor === undefined, requests: consumed.length };
-    };
-    expect(await queriesOf(1)).toEqual({ listed: 1, isLast: false, requests: 1 + 1 });
-    expect(await queriesOf(1_000)).toEqual({ listed: 61, isLast: true, requests: 8 + 61 });
-  });
-
-  test("of a deletion is two queries, the closing item, an update of each item in batches of 25, and one of the closing item", async () => {
-    const stores = coldStores();
-    const store = stores.open();
-    await fill(store, 40, "Hello");
-    consumed = [];
-    await stores.deleteThread(store.threadId);
-    const actions = consumed.map(({ action }) => action);
-    // Two queries before the deletion, and one for the rows.
-    expect(actions.filter((action) => action === "Query")).toHaveLength(2 + 1);
-    expect(actions.filter((action) => action === "PutItem")).toHaveLength(1);
-    expect(actions.filter((action) => action === "BatchExecuteStatement")).toHaveLength(2 + 1);
+describe("commits of one process", () => {
+  test("that wait for each other share a transaction, and each has its revision", async () => {
+    const store = coldStores().open();
+    await fill(store, 1);
+    sent = [];
+    const revisions = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => store.addMessages([user(`${index}`)])),
+    );
+    expect(sent.map(({ action }) => action)).toEqual(["TransactWriteItems", "TransactWriteItems"]);
+    expect(new Set(revisions).size).toBe(40);
+    expect((await store.listMessages()).slice(1)).toEqual(
+      Array.from({ length: 40 }, (_, index) => user(`${index}`)),
+    );
   });
 });
 
 describe("a read", () => {
-  test("takes a read unit for each 4 KB that it reads, in one request under 1 MB", async () => {
+  test("of the newest messages is one request, and takes a read unit for each 4 KB of them and the head", async () => {
     const store = coldStores().open();
-    await fill(store, 60, "x".repeat(640));
+    await fill(store, 70, text(640));
     for (const [limit, units] of [
-      [20, 6],
+      [20, 5],
       [1, 1],
-      [50, 13],
+      [50, 10],
     ] as const) {
-      consumed = [];
-      expect(await store.listMessages({ limit })).toHaveLength(limit);
-      expect(consumed).toEqual([{ action: "Query", units }]);
+      const [request] = await costOf(() => store.listMessages({ limit }));
+      expect(request).toBe(`Query ${units}`);
     }
-  });
-
-  test("reads no older rows than its messages need, beyond 1 MB", async () => {
-    const store = coldStores().open();
-    await fill(store, 12, "x".repeat(250_000));
-    consumed = [];
-    expect(await store.listMessages({ limit: 6 })).toHaveLength(6);
-    expect(consumed.map(({ action }) => action)).toEqual(["Query", "Query"]);
-    expect(await unitsOf(() => store.listMessages({ limit: 2 }))).toEqual({ Query: 184 });
+    const { older = "" } = await store.read({ limit: 20 });
+    expect(
+      (await costOf(() => store.read({ before: older, limit: 20 }))).map((one) => one.split(" ")[0]),
+    ).toEqual(["GetItem", "Query"]);
   });
 });
 
-describe("trimming, clearing and expiry", () => {
-  test.each(
-    [
-      [20, 2],
-      [50, 1.5],
-      [100, 1],
-    ].slice(0, rounds(1, 3)) as [number, number][],
-  )(
-    "trimming to %d messages takes at most %d more write units per commit, in 3 requests at every 32nd commit",
-    async (maxMessages, units) => {
-      const store = coldStores({ maxMessages }).open();
-      await fill(store, 200, "Hello");
-      consumed = [];
-      let [collections, most] = [0, 0];
-      for (let commit = 0; commit < 320; commit++) {
-        const before = consumed.length;
-        await store.addMessages([user("Hello")]);
-        const requests = consumed.length - before - 1;
-        if (requests > 0) collections += 1;
-        most = Math.max(most, requests);
-      }
-      expect(collections).toBe(10);
-      expect(most).toBeLessThanOrEqual(3);
-      const updates = consumed.filter(({ action }) => action === "BatchExecuteStatement");
-      expect(consumed.length - updates.length).toBe(320);
-      const sum = updates.reduce((total, update) => total + update.units, 0);
-      expect(sum).toBeLessThanOrEqual(units * 320);
-      expect(sum).toBeGreaterThan(0.7 * units * 320);
-    },
-  );
-
-  test("a clear takes an update for each commit, 25 per request, and one query above 100 commits", async () => {
-    const store = coldStores().open();
-    await fill(store, 45, "x".repeat(640));
-    consumed = [];
-    await store.clear();
-    const requests = ["PutItem", "BatchExecuteStatement", "BatchExecuteStatement"];
-    expect(consumed.map(({ action }) => action)).toEqual(requests);
-    expect(consumed.map(({ units }) => units)[0]).toBe(1);
-    await fill(store, 120, "x".repeat(640));
-    const { PutItem, BatchExecuteStatement, Query } = await unitsOf(() => store.clear());
-    expect(PutItem).toBe(1);
-    // The row of the clear itself may be included.
-    expect(BatchExecuteStatement).toBeGreaterThanOrEqual(120);
-    expect(BatchExecuteStatement).toBeLessThanOrEqual(121);
-    expect(Query).toBeLessThanOrEqual(31);
+describe("trimming, clearing and deletion", () => {
+  test("a process reads the kinds of 64 messages at once when trimming has used them up", async () => {
+    const store = coldStores({ maxMessages: 300 }).open();
+    await store.addMessages(Array.from({ length: 90 }, () => user("Hello")));
+    await fill(store, 230);
+    sent = [];
+    await fill(store, 128);
+    expect(sent.filter(({ action }) => action === "Query").length).toBeLessThanOrEqual(3);
+    expect(sent.filter(({ action }) => action === "TransactWriteItems")).toHaveLength(128);
   });
 
-  test("a row of an expiring thread is renewed at most once per half of ttlMs", async () => {
-    wall = Date.now();
+  test("a clear removes up to 92 messages in its transaction, and more after it, 25 with one request", async () => {
+    const store = coldStores().open();
+    await fill(store, 40);
+    expect(await costOf(() => store.clear())).toEqual(["TransactWriteItems 82"]);
+    await fill(store, 100);
+    expect((await costOf(() => store.clear())).map((one) => one.split(" ")[0])).toEqual([
+      "TransactWriteItems",
+      "Query",
+      ...Array(4).fill("BatchWriteItem"),
+    ]);
+    expect(await itemsOf(table, store.threadId)).toHaveLength(1);
+  });
+
+  test("a deletion looks at the thread, replaces its head, removes the rows, and looks again", async () => {
+    const stores = coldStores();
+    const store = stores.open();
+    await fill(store, 30);
+    expect((await costOf(() => stores.deleteThread(store.threadId))).map((one) => one.split(" ")[0])).toEqual(
+      [...["GetItem", "Query", "TransactWriteItems"], ...["BatchWriteItem", "BatchWriteItem", "Query"]],
+    );
+  });
+});
+
+describe("a listing", () => {
+  test("is a query for each finished shard, and a request for 100 heads, and for 100 times metadata", async () => {
+    const prefix = `${crypto.randomUUID()}/`;
+    const stores = coldStores();
+    for (let thread = 0; thread < 30; thread++)
+      await stores.open(`${prefix}${thread}`).commit({ append: [user("Hello")], metadata: "title" });
+    const requests = await costOf(() => coldStores().listThreads({ prefix }));
+    expect(requests.map((one) => one.split(" ")[0])).toEqual([
+      ...Array(8).fill("Query"),
+      "BatchGetItem",
+      "BatchGetItem",
+    ]);
+  });
+});
+
+describe("expiry", () => {
+  test("the rows of an expiring thread are raised once in its ttl, for 2 units each", async () => {
     const store = coldStores({ ttlMs: 10 * DAY }).open();
-    await fill(store, 100, "Hello");
-    updatesOfRow.clear();
-    // One commit every two hours for two weeks.
-    for (let commit = 0; commit < 7 * 24; commit++) {
-      wall += DAY / 12;
+    await fill(store, 60);
+    sent = [];
+    // A commit every 6 hours for 30 days.
+    for (let commit = 0; commit < 120; commit++) {
+      wall += DAY / 4;
       await store.addMessages([user("Hello")]);
     }
-    wall = undefined;
-    expect(updatesOfRow.size).toBeGreaterThanOrEqual(100);
-    expect(Math.max(...updatesOfRow.values())).toBeLessThanOrEqual(3);
+    const listings = sent.filter(({ action }) => action === "Query");
+    expect(listings.length).toBeGreaterThanOrEqual(2);
+    expect(listings.length).toBeLessThanOrEqual(3);
+    const items = await itemsOf(table, store.threadId);
+    const least = Math.min(...items.map(({ x }) => Number(x?.N)));
+    expect(least * 1_000).toBeGreaterThan(wall + 10 * DAY);
   });
 });

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "../src/errors.ts";
+import { classifyError, isBusy, isThrottled, refusalOfTransaction, withoutRequest } from "../src/errors.ts";
 
 const failure = (name: string, message = name, more: object = {}): Error =>
   Object.assign(new Error(message), { name, ...more });
@@ -45,30 +46,28 @@ describe("the classification of an error", () => {
     expect(classifyError(error)).toMatchObject(permanent);
   });
 
-  test.each([
-    ["ProvisionedThroughputExceeded", retryable],
-    ["ThrottlingError", retryable],
-    ["RequestLimitExceeded", retryable],
-    ["InternalServerError", retryable],
-    ["TransactionConflict", retryable],
-    ["AccessDenied", permanent],
-    ["ResourceNotFound", permanent],
-  ] as const)("of a statement in a batch is that of a request: %s", (Code, meaning) => {
-    const error = errorOfStatement({ Code, Message: "raw" });
-    expect(error.message).toBe("raw");
-    expect(classifyError(error)).toMatchObject(meaning);
-    expect(isRefusal(error)).toBe(false);
-  });
-
-  test("of a statement in a batch can be a failed condition, or unknown", () => {
-    expect(isRefusal(errorOfStatement({ Code: "ConditionalCheckFailed" }))).toBe(true);
-    const tooLarge = errorOfStatement({
-      Code: "ValidationError",
-      Message: "Item size to update has exceeded the maximum allowed size",
+  const cancelled = (...codes: string[]) =>
+    new TransactionCanceledException({
+      message: "Transaction cancelled",
+      $metadata: {},
+      CancellationReasons: codes.map((Code) => ({ Code, Message: "Item size has exceeded the maximum" })),
     });
-    expect(classifyError(tooLarge)).toMatchObject({ code: "TOO_LARGE" });
-    expect(classifyError(errorOfStatement({ Code: "DuplicateItem" }))).toBeUndefined();
-    expect(classifyError(errorOfStatement({}))).toMatchObject(retryable);
+
+  test.each(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])(
+    "of a transaction that was cancelled for %s is retryable, and the transaction is repeated",
+    (code) => {
+      expect(isBusy(cancelled("None", code))).toBe(true);
+      expect(classifyError(cancelled("None", code))).toMatchObject(retryable);
+      // A condition that is false is an answer.
+      expect(isBusy(cancelled("ConditionalCheckFailed", code))).toBe(false);
+      expect(refusalOfTransaction(cancelled(code))).toBeUndefined();
+    },
+  );
+
+  test("of a transaction with a false condition, or an invalid item, is its reason", () => {
+    expect(refusalOfTransaction(cancelled("None", "ConditionalCheckFailed"))).toHaveLength(2);
+    expect(classifyError(cancelled("None", "ValidationError"))).toMatchObject({ code: "TOO_LARGE" });
+    expect(classifyError(failure("IdempotentParameterMismatchException"))).toMatchObject(retryable);
   });
 
   test("of an invalid request depends on its message", () => {
@@ -85,11 +84,11 @@ describe("the classification of an error", () => {
     expect(invalid("The provided key element does not match the schema")).toMatchObject({
       code: "UNSUPPORTED",
     });
-    expect(invalid("The table does not have the specified index: roots")).toMatchObject({
+    expect(invalid("The table does not have the specified index: threads")).toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("has no index"),
     });
-    expect(invalid("Cannot read from backfilling global secondary index: roots")).toMatchObject({
+    expect(invalid("Cannot read from backfilling global secondary index: threads")).toMatchObject({
       ...retryable,
       message: expect.stringContaining("index"),
     });

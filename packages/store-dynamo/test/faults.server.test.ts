@@ -172,8 +172,7 @@ describe("sizes around an item's", () => {
       (kib) => kib * KIB,
     );
     for (const size of sizes) await store.addMessages([user(noise(size))], { operationId: next() });
-    // Many small messages: each adds one letter to the head.
-    for (const count of [5_000, 7_000, 7_500, 8_000, 9_000]) {
+    for (const count of [91, 92, 93, 500]) {
       const batch: ChatMessage[] = Array.from({ length: count }, () => user(""));
       await store.replaceMessages(batch, { operationId: next() });
       expect(await store.listMessages()).toHaveLength(count);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 
 /** An answer in the format of DynamoDB. */
 export interface Answer {
@@ -12,6 +13,12 @@ export interface Answer {
 /** An error answer of DynamoDB. */
 export function refusal(name: string, message = name, status = 400): Answer {
   return { status, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
+}
+
+/** The answer to a transaction that was cancelled, one code an action. */
+export function cancelled(...codes: string[]): Answer {
+  const { status, body } = refusal("TransactionCanceledException", `Transaction cancelled [${codes.join()}]`);
+  return { status, body: { ...body, CancellationReasons: codes.map((Code) => ({ Code })) } };
 }
 
 /**
@@ -28,6 +35,10 @@ export interface Gateway extends AsyncDisposable {
   readonly seen: string[];
   /** Called for each request. Returns the answer, or undefined to forward the request. */
   answer: (action: string) => Answer | undefined;
+  /** Called with each request that was answered or forwarded. */
+  onBody: ((action: string, body: Record<string, unknown>) => void) | undefined;
+  /** Changes the reply of the server. */
+  change: ((action: string, reply: Record<string, unknown>) => object) | undefined;
 }
 
 export async function openGateway(target: string): Promise<Gateway> {
@@ -35,8 +46,18 @@ export async function openGateway(target: string): Promise<Gateway> {
     const action = String(incoming.headers["x-amz-target"]).replace(/^.*\./, "");
     gateway.seen.push(action);
     const answer = gateway.answer(action);
-    if (!answer) return passOn(target, incoming, outgoing);
-    incoming.resume().on("end", () => {
+    void text(incoming).then(
+      (body) => gateway.onBody?.(action, JSON.parse(body)),
+      () => undefined,
+    );
+    if (!answer)
+      return passOn(
+        target,
+        incoming,
+        outgoing,
+        gateway.change && ((reply) => gateway.change?.(action, reply) ?? reply),
+      );
+    incoming.on("end", () => {
       outgoing.writeHead(answer.status, { "content-type": "application/x-amz-json-1.0" });
       outgoing.write(JSON.stringify(answer.body));
       if (!answer.isEndless) outgoing.end();
@@ -47,6 +68,8 @@ export async function openGateway(target: string): Promise<Gateway> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: [],
     answer: () => undefined,
+    onBody: undefined,
+    change: undefined,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -55,11 +78,23 @@ export async function openGateway(target: string): Promise<Gateway> {
   return gateway;
 }
 
-function passOn(target: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function passOn(
+  target: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  change: ((reply: Record<string, unknown>) => object) | undefined,
+): void {
   const { method = "POST", headers } = incoming;
   const onward = request(target, { method, headers }, (reply) => {
-    outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
-    reply.pipe(outgoing);
+    // The server's checksum is of another body.
+    const { "x-amz-crc32": _, "content-length": __, ...changed } = reply.headers;
+    outgoing.writeHead(reply.statusCode ?? 502, change ? changed : reply.headers);
+    if (!change) reply.pipe(outgoing);
+    else
+      void text(reply).then(
+        (body) => outgoing.end(JSON.stringify(change(JSON.parse(body)))),
+        () => outgoing.destroy(),
+      );
   });
   onward.on("error", () => outgoing.destroy());
   incoming.pipe(onward);

@@ -1,28 +1,27 @@
 import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import { RecordLogDriver } from "@scrollback/record-log";
-import { recordLogAccess } from "@scrollback/record-log/internal";
-import { DynamoRecordLog } from "../src/dynamo-log.ts";
-import { keyOf } from "../src/item.ts";
+import { DynamoDriver } from "../src/dynamo-driver.ts";
+import { keyOf, messageKey } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";
 import { entriesName } from "../src/setup.ts";
-import { permissionFor, watchRequests } from "./requests.ts";
-import { makeTable, secret, type TestTable } from "./table.ts";
+import { permissionsFor, watchRequests } from "./requests.ts";
+import { itemsOf, makeTable, secret, type TestTable } from "./table.ts";
 
 /** The permissions that the drivers of {@link connect} in this process have needed so far. */
 export const permissions = new Set<string>();
 
 /** A driver on a table. Imported by child processes. */
-export function connect(url: unknown): RecordLogDriver {
+export function connect(url: unknown): DynamoDriver {
   return open(String(url)).driver;
 }
 
-function open(url: string): { driver: RecordLogDriver; requestCount: () => number } {
+function open(url: string): { driver: DynamoDriver; requestCount: () => number } {
   const { connection } = parseOptions({ url });
-  const requestCount = watchRequests(connection.client, (action) => permissions.add(permissionFor(action)));
-  const log = new DynamoRecordLog(connection);
-  return { driver: new RecordLogDriver(log), requestCount };
+  const requestCount = watchRequests(connection.client, (action) => {
+    for (const permission of permissionsFor(action)) permissions.add(permission);
+  });
+  return { driver: new DynamoDriver(connection), requestCount };
 }
 
 /** Returns a function that creates harnesses on a server, each with its own table. */
@@ -52,13 +51,15 @@ export function dynamoHarnesses(starting: Promise<SharedServer>): () => Promise<
   };
 }
 
-export function rawAccess({ raw, tableName }: TestTable): RawAccess {
-  const connect = () => new DynamoRecordLog({ client: raw, tableName, owned: false });
-  return recordLogAccess({
-    connect,
-    rows: (threadId) => connect().read(threadId, Number.POSITIVE_INFINITY, 1_000_000, false),
+export function rawAccess(table: TestTable): RawAccess {
+  const { raw, tableName } = table;
+  return {
+    async dump(threadId) {
+      const items = await itemsOf(table, threadId);
+      return items.length === 0 ? "" : JSON.stringify(items);
+    },
     async dumpIndex(index) {
-      const { Items } = await raw.send(
+      const { Items = [] } = await raw.send(
         new QueryCommand({
           TableName: entriesName(tableName),
           KeyConditionExpression: "i = :i",
@@ -66,17 +67,23 @@ export function rawAccess({ raw, tableName }: TestTable): RawAccess {
           ConsistentRead: true,
         }),
       );
-      return JSON.stringify(Items);
+      return Items.length === 0 ? "" : JSON.stringify(Items);
     },
-    async replaceTexts(threadId, number, texts) {
+    async plant(threadId, sequence, { kind, createdAt, text }) {
       await raw.send(
         new UpdateItemCommand({
           TableName: tableName,
-          Key: keyOf(threadId, number),
-          UpdateExpression: "SET c = :c",
-          ExpressionAttributeValues: { ":c": { L: texts.map((text) => ({ B: Buffer.from(text) })) } },
+          Key: keyOf(threadId, messageKey(sequence)),
+          ConditionExpression: "attribute_exists(n)",
+          UpdateExpression: "SET #kind = :kind, #at = :at, #text = :text",
+          ExpressionAttributeNames: { "#kind": "kind", "#at": "at", "#text": "text" },
+          ExpressionAttributeValues: {
+            ":kind": { S: kind },
+            ":at": { N: String(createdAt) },
+            ":text": { S: text },
+          },
         }),
       );
     },
-  });
+  };
 }

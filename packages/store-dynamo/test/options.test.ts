@@ -1,8 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
-import { RecordLogDriver } from "@scrollback/record-log";
 import { describe, expect, test } from "vitest";
-import { DynamoRecordLog } from "../src/dynamo-log.ts";
+import { DynamoDriver } from "../src/dynamo-driver.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { parseOptions } from "../src/options.ts";
 
@@ -110,5 +109,5 @@ describe("options", () => {
 
 test("a driver's target has the table", () => {
   const { connection } = parseOptions({ url });
-  expect(new RecordLogDriver(new DynamoRecordLog(connection)).target).toEqual({ collection: "chats" });
+  expect(new DynamoDriver(connection).target).toEqual({ collection: "chats" });
 });

@@ -30,8 +30,8 @@ describe("a table of another program", () => {
         BillingMode: "PAY_PER_REQUEST",
         KeySchema: tableDefinition("").KeySchema,
         AttributeDefinitions: [
-          { AttributeName: "s", AttributeType: "B" },
-          { AttributeName: "n", AttributeType: "N" },
+          { AttributeName: "thread", AttributeType: "S" },
+          { AttributeName: "item", AttributeType: "N" },
         ],
       },
     ],

@@ -1,4 +1,4 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDB, DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
@@ -12,6 +12,18 @@ afterAll(async () => {
 });
 
 const reset = () => Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+
+/** A caller's client with settings that change how requests are made and values are read. */
+const withSettings =
+  (Client: typeof DynamoDBClient, settings: DynamoDBClientConfig = {}) =>
+  async () => {
+    const client = new Client({ region: "eu-central-1", endpoint: (await server).url, ...settings });
+    return {
+      options: { client, tableName: (await table).tableName },
+      use: async () => undefined,
+      close: () => client.destroy(),
+    };
+  };
 
 runFactory<DynamoStoreOptions>({
   name: "DynamoDB",
@@ -56,5 +68,12 @@ runFactory<DynamoStoreOptions>({
       },
       close: () => client.destroy(),
     };
+  },
+  otherSettings: {
+    "a method for each command": withSettings(DynamoDB),
+    "cached middleware and adaptive retries": withSettings(DynamoDBClient, {
+      cacheMiddleware: true,
+      retryMode: "adaptive",
+    }),
   },
 });

@@ -3,11 +3,11 @@ import { sharedServer } from "@scrollback/conformance/servers";
 import { StoreError } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
-import { type Answer, type Gateway, openGateway, refusal } from "./gateway.ts";
+import { type Answer, cancelled, type Gateway, openGateway, refusal } from "./gateway.ts";
 import { rawAccess } from "./harness.ts";
 import { user } from "./messages.ts";
 import { inProcess } from "./processes.ts";
-import { makeTable, newTableName, secret, type TestTable, urlOf } from "./table.ts";
+import { itemsOf, makeTable, newTableName, secret, type TestTable, urlOf } from "./table.ts";
 
 const server = sharedServer("dynamodb");
 let table: TestTable;
@@ -62,7 +62,7 @@ describe.concurrent("a request that is rejected temporarily", () => {
       const store = stores.open();
       await store.addMessages([user("1")]);
       for (const times of [1, 3]) {
-        refuseFirst(gateway, "PutItem", times, answer);
+        refuseFirst(gateway, "TransactWriteItems", times, answer);
         await store.addMessages([user(`after ${times}`)]);
         refuseFirst(gateway, "Query", times, answer);
         await store.listMessages();
@@ -90,62 +90,105 @@ describe.concurrent("a request that is rejected temporarily", () => {
     expect(await store.listMessages()).toEqual([user("1")]);
   });
 
-  /** Accepts a batch, but refuses its 25 statements. */
-  const refused = (Code: string): Answer => ({
-    status: 200,
-    body: { Responses: Array(25).fill({ Error: { Code, Message: Code } }) },
-  });
+  test.each(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])(
+    "a transaction that is cancelled for %s is repeated by the driver, and takes effect once",
+    async (code) => {
+      await using gateway = await newGateway();
+      await using stores = storesBehind(gateway);
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      gateway.seen.length = 0;
+      refuseFirst(gateway, "TransactWriteItems", 2, cancelled("None", code));
+      await store.addMessages([user("2")]);
+      expect(gateway.seen).toEqual(Array(3).fill("TransactWriteItems"));
+      expect(await store.listMessages()).toHaveLength(2);
+    },
+  );
 
-  test.each([
-    ["of a batch", refusal("ProvisionedThroughputExceededException")],
-    ["of its statements", refused("ProvisionedThroughputExceeded")],
-    ["of its statements, under another name", refused("ThrottlingError")],
-    ["of its statements, of the account", refused("RequestLimitExceeded")],
-  ])("a clear continues after the throttling %s, without a new attempt", async (_, throttled) => {
+  test("a transaction in progress is repeated under its token; a token of another request is a new attempt", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
-    // More than one request holds.
-    const rows = process.env.SCROLLBACK_DEEP === "1" ? 60 : 30;
-    for (let row = 0; row < rows; row++) await store.addMessages([user(`secret ${row}`)]);
+    await store.addMessages([user("1")]);
+    const tokens: unknown[] = [];
+    gateway.onBody = (action, body) => {
+      if (action === "TransactWriteItems") tokens.push(body.ClientRequestToken);
+    };
+    refuseFirst(gateway, "TransactWriteItems", 4, refusal("TransactionInProgressException"));
+    await store.addMessages([user("2")]);
+    expect(tokens.length).toBeGreaterThan(4);
+    expect(new Set(tokens).size).toBe(1);
+    tokens.length = 0;
+    refuseFirst(gateway, "TransactWriteItems", 1, refusal("IdempotentParameterMismatchException"));
+    await store.addMessages([user("3")]);
+    expect(new Set(tokens).size).toBe(2);
+    expect((await store.listMessages()).map(({ content }) => content)).toEqual(["1", "2", "3"]);
+  });
+
+  test("a clear continues after the throttling of its batches, also of parts of them, without a new attempt", async () => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    await store.addMessages(Array.from({ length: 120 }, (_, row) => user(`secret ${row}`)));
     gateway.seen.length = 0;
     let asked = 0;
     gateway.answer = (action) =>
-      action === "BatchExecuteStatement" && asked++ % 3 !== 0 ? throttled : undefined;
+      action === "BatchWriteItem" && asked++ % 3 !== 0
+        ? refusal("ProvisionedThroughputExceededException")
+        : undefined;
     await store.clear();
-    // A second attempt would begin with a read of the thread.
-    expect(new Set(gateway.seen)).toEqual(new Set(["PutItem", "BatchExecuteStatement"]));
+    // A second attempt would begin with a read of the head.
+    expect(new Set(gateway.seen)).toEqual(new Set(["TransactWriteItems", "Query", "BatchWriteItem"]));
     expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });
 
-  test("a clear whose statements fail for another reason fails with it, and a repeated clear completes it", async () => {
+  test("a clear that fails after its transaction is completed by a repeated clear, or by the next commit of anyone", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
-    const store = stores.open();
-    await store.addMessages([user("secret")]);
-    const clear = () => store.clear({ operationId: "clear" });
-    for (const [code, retryable] of [
-      ["AccessDenied", false],
-      ["ResourceNotFound", false],
-    ] as const) {
-      gateway.answer = (action) => (action === "BatchExecuteStatement" ? refused(code) : undefined);
-      expect(await rejection(clear())).toMatchObject({ code: "UNAVAILABLE", retryable });
+    for (const next of ["the same clear", "another commit"]) {
+      const store = stores.open();
+      for (let row = 0; row < 3; row++)
+        await store.addMessages(Array.from({ length: 60 }, (_, index) => user(`secret ${row} ${index}`)));
+      const clear = () => store.clear({ operationId: "clear" });
+      gateway.answer = (action) =>
+        action === "BatchWriteItem" ? refusal("AccessDeniedException") : undefined;
+      expect(await rejection(clear())).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(await store.listMessages()).toEqual([]);
+      expect(await rawAccess(table).dump(store.threadId)).toContain("secret");
+      gateway.answer = () => undefined;
+      if (next === "the same clear") await clear();
+      else
+        await createDynamoStores({ url: table.url })
+          .open(store.threadId)
+          .addMessages([user("new")]);
+      expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
     }
-    refuseFirst(gateway, "BatchExecuteStatement", 2, refused("InternalServerError"));
-    await clear();
-    expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });
 
-  test("a clear that fails after its row was inserted is completed by a repeated clear", async () => {
+  test("a batch whose commit failed is removed by its writer, and the repeated commit takes effect once", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
-    for (let row = 0; row < 20; row++) await store.addMessages([user(`secret ${row}`)]);
-    const failure = refusal("InternalServerError", "Internal server error", 500);
+    await store.addMessages([user("1")]);
+    const many = Array.from({ length: 150 }, (_, index) => user(`${index}`));
     // The SDK sends each request twice.
-    refuseFirst(gateway, "BatchExecuteStatement", 2, failure);
-    await store.clear();
-    expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
+    refuseFirst(
+      gateway,
+      "TransactWriteItems",
+      3,
+      refusal("InternalServerError", "Internal server error", 500),
+    );
+    await store.addMessages(many);
+    // Another writer was first.
+    await createDynamoStores({ url: table.url })
+      .open(store.threadId)
+      .addMessages([user("2")]);
+    await store.addMessages(many);
+    expect((await store.listMessages()).map(({ content }) => content)).toEqual(
+      [user("1"), ...many, user("2"), ...many].map(({ content }) => content),
+    );
+    const keys = (await itemsOf(table, store.threadId)).map(({ item }) => item?.S ?? "");
+    expect(keys.filter((key) => key.startsWith("batch#"))).toHaveLength(2 * (150 - 32));
   });
 });
 
@@ -208,7 +251,8 @@ host;x-amz-security-token'`;
     expect(error.message).toContain("run setup()");
   });
 
-  const bare = { PATH: process.env.PATH, HOME: "/nonexistent", AWS_EC2_METADATA_DISABLED: "true" };
+  const { PATH, NODE_OPTIONS } = process.env;
+  const bare = { PATH, NODE_OPTIONS, HOME: "/nonexistent", AWS_EC2_METADATA_DISABLED: "true" };
 
   test("without credentials the message names the places searched", async () => {
     const error = await inProcess(["fail", table.url], bare);

@@ -22,7 +22,7 @@ export function watchRequests(
   return () => count;
 }
 
-/** The permission that a request needs, by its name in policies. The adapter sends PartiQL only for updates. */
-export function permissionFor(action: string): string {
-  return action === "BatchExecuteStatement" ? "PartiQLUpdate" : action;
+/** The permissions that a request needs, by their names in policies. A transaction needs those of its actions. */
+export function permissionsFor(action: string): string[] {
+  return action === "TransactWriteItems" ? ["PutItem", "DeleteItem", "UpdateItem"] : [action];
 }

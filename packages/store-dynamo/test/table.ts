@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { CreateTableCommand, DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  DeleteItemCommand,
+  DeleteTableCommand,
+  type DynamoDBClient,
+  paginateQuery,
+} from "@aws-sdk/client-dynamodb";
+import { type Item, keyOf } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";
 import { tablesOf } from "../src/setup.ts";
 
@@ -15,6 +22,8 @@ export interface TestTable extends AsyncDisposable {
   readonly raw: DynamoDBClient;
   /** The table's URL through another endpoint: a proxy. */
   urlBy(endpoint: string): string;
+  /** Removes an item of a thread. */
+  remove(threadId: string, item: string): Promise<void>;
 }
 
 export const newTableName = () => `suite-${randomUUID()}`;
@@ -38,9 +47,28 @@ export async function makeTable(endpoint: string): Promise<TestTable> {
     url: urlOf(tableName, endpoint),
     raw,
     urlBy: (other) => urlOf(tableName, other),
+    async remove(threadId, item) {
+      await raw.send(new DeleteItemCommand({ TableName: tableName, Key: keyOf(threadId, item) }));
+    },
     async [Symbol.asyncDispose]() {
       for (const { TableName } of tables) await raw.send(new DeleteTableCommand({ TableName }));
       raw.destroy();
     },
   };
+}
+
+/** All items of a thread, in the order of their sort keys. */
+export async function itemsOf(
+  { raw, tableName }: Pick<TestTable, "raw" | "tableName">,
+  threadId: string,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const query = {
+    TableName: tableName,
+    KeyConditionExpression: "thread = :thread",
+    ExpressionAttributeValues: { ":thread": { S: threadId } },
+    ConsistentRead: true,
+  };
+  for await (const { Items = [] } of paginateQuery({ client: raw }, query)) items.push(...Items);
+  return items;
 }

@@ -35,14 +35,6 @@ export interface EntrySource {
   send<T>(request: () => Promise<T>): Promise<T>;
 }
 
-/** Creates the index by which entries are listed, and the one by which the server deletes expired ones. */
-export async function createEntryIndexes(entries: Collection<EntryDocument>): Promise<void> {
-  await entries.createIndexes([
-    { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true },
-    { key: { index: 1, sort: 1 }, name: "scrollback_entries" },
-  ]);
-}
-
 /** The index on MongoDB: one document per entry in a collection of its own. */
 export class MongoEntries implements EntryIndex {
   readonly #source: EntrySource;

@@ -1,4 +1,5 @@
 import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
+import type { MongoBulkWriteError } from "mongodb";
 
 const table = errorTable("mongodb");
 const { network, permanent, retryable, unsupported } = table;
@@ -30,7 +31,7 @@ const closed = permanent("client: the given client is closed");
 const tooLarge = table.tooLarge("the document is larger than the server accepts");
 const view = unsupported("collectionName: it names a view; use a collection");
 const otherIndex = unsupported(
-  "the collection has another index on expiresAt, or another one with the name scrollback_expiry; drop it and run setup() again",
+  "the collection has another index on until or expiresAt, or another one with the name scrollback_expiry; drop it and run setup() again",
 );
 const tooOld = unsupported("the server is too old for this version of the driver; see cause");
 
@@ -98,6 +99,19 @@ export function isDuplicateKey(error: unknown): boolean {
   return propertyOf(error, "code") === DUPLICATE_KEY;
 }
 
+/** Whether an insert of several documents failed only because keys were taken: the others are stored, and confirmed. */
+export function areDuplicateKeys(error: unknown): boolean {
+  if (!isBulkWriteError(error)) return false;
+  const refused = [error.writeErrors].flat();
+  const isConfirmed = error.result.getWriteConcernError() === undefined;
+  return isConfirmed && refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
+}
+
+/** By name, because the client may be of another copy of the driver. */
+function isBulkWriteError(error: unknown): error is MongoBulkWriteError {
+  return error instanceof Error && error.name === "MongoBulkWriteError";
+}
+
 /** Whether the client found no server in time. */
 export function foundNoServer(error: unknown): boolean {
   return error instanceof Error && error.name === "MongoServerSelectionError";
@@ -123,7 +137,7 @@ export function classifyError(
   if (!name.startsWith("Mongo")) return network(error, servers);
   if (name === "MongoNotConnectedError") return owned ? lost() : closed;
   const code = propertyOf(error, "code");
-  // All errors of the driver during an amendment become this one, without a code.
+  // All errors of the driver during an insert of several documents become this one, without a code.
   if (name === "MongoBulkWriteError" && code === undefined) return lost();
   const answer = typeof code === "number" ? errorsByCode[code] : undefined;
   if (answer) return answer;

@@ -1,15 +1,15 @@
-import { RecordLogDriver } from "@scrollback/record-log";
+import { DocumentDriver } from "@scrollback/documents";
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
-import { MongoRecordLog } from "./mongo-log.ts";
+import { MongoDocuments } from "./mongo-documents.ts";
 import { type MongoStoreOptions, parseOptions } from "./options.ts";
 
 export type { MongoStoreOptions } from "./options.ts";
 
 /**
  * Creates stores on MongoDB: standalone, replica set or sharded. Connects at the first call of a store. `setup()` creates the
- * index by which MongoDB deletes expired rows, and the index that lists threads without a collection scan. Everything else
- * works without these indexes.
+ * indexes by which MongoDB deletes expired documents, and the one that lists the entries of indexes without a collection scan.
+ * Everything else works without these indexes.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
@@ -21,5 +21,5 @@ export function createMongoStores<M = ChatMessage>(
   options: MongoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   const { collection, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new MongoRecordLog(collection)), storeOptions);
+  return createStores(new DocumentDriver(new MongoDocuments(collection)), storeOptions);
 }

@@ -1,12 +1,13 @@
+import { createRequire } from "node:module";
 import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { runFactory } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { RecordLogDriver } from "@scrollback/record-log";
+import { DocumentDriver } from "@scrollback/documents";
 import { createStores } from "@scrollback/store-core/driver";
 import { Db, MongoClient, type MongoClientOptions } from "mongodb";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
-import { MongoRecordLog } from "../src/mongo-log.ts";
+import { MongoDocuments } from "../src/mongo-documents.ts";
 import { parseOptions } from "../src/options.ts";
 import { makeCollection, type TestCollection } from "./collection.ts";
 import { type SentCommand, watchCommands } from "./commands.ts";
@@ -43,11 +44,21 @@ async function useStores(options: MongoStoreOptions): Promise<void> {
   await store.clear();
 }
 
+/** The client of a second copy of `mongodb`, as an application has whose version is another one: none of its classes is ours. */
+function otherClient(): typeof MongoClient {
+  const require = createRequire(import.meta.url);
+  const ours = Object.entries(require.cache).filter(([path]) => /[\\/](mongodb|bson)[\\/]/.test(path));
+  for (const [path] of ours) delete require.cache[path];
+  const other: typeof import("mongodb") = require("mongodb");
+  for (const [path, module] of ours) require.cache[path] = module;
+  return other.MongoClient;
+}
+
 const handIn =
-  (options: MongoClientOptions, isConnected = false) =>
+  (options: MongoClientOptions, isConnected = false, Client = MongoClient) =>
   async () => {
     const { database, collectionName } = collection;
-    const client = new MongoClient(collection.url, options);
+    const client = new Client(collection.url, options);
     if (isConnected) await client.connect();
     let isClosed = false;
     client.on("topologyClosed", () => {
@@ -68,6 +79,11 @@ describe("a caller's client", () => {
   runFactory({
     ...factory,
     handIn: handIn({}),
+    unprepared: async () => {
+      const { url, database, collectionName, ...empty } = makeCollection(collection.url);
+      onTestFinished(() => empty[Symbol.asyncDispose]());
+      return { url, database, collectionName };
+    },
     otherSettings: {
       "raw BSON": handIn({ raw: true }),
       "BSON types": handIn({ promoteValues: false }),
@@ -78,6 +94,14 @@ describe("a caller's client", () => {
         bsonRegExp: true,
         serializeFunctions: true,
       }),
+      "some fields as raw BSON": handIn({ fieldsAsRaw: { messages: true, value: true, cursor: true } }),
+      "checks of keys, none of UTF-8": handIn({ checkKeys: true, enableUtf8Validation: false }),
+      "BSON types, binaries and raw BSON": handIn({
+        ...{ promoteValues: false, promoteLongs: false, promoteBuffers: false, raw: true },
+        ...{ bsonRegExp: true, ignoreUndefined: true, enableUtf8Validation: false },
+      }),
+      "another copy of mongodb": handIn({}, false, otherClient()),
+      "no repeated requests": handIn({ retryReads: false, retryWrites: false }),
     },
   });
   describe("that its owner connected", () => {
@@ -173,11 +197,20 @@ describe("concerns", () => {
     url.search = "?w=1&readConcernLevel=local&monitorCommands=true";
     const { collection: used } = parseOptions({ url: url.href, database, collectionName });
     const sent = watchCommands(used.client);
-    await using stores = createStores(new RecordLogDriver(new MongoRecordLog(used)));
+    await using stores = createStores(new DocumentDriver(new MongoDocuments(used)));
     await stores.open().addMessages(users(1));
-    // The read, the root and the commit.
-    const written = { writeConcern: { w: 1 } };
-    expect(sent).toMatchObject([{ readConcern: { level: "local" } }, written, written]);
+    expect(sent).toMatchObject([{ readConcern: { level: "local" } }, { writeConcern: { w: 1 } }]);
+  });
+
+  test("of pages are those of a majority, whatever the client's are, so that no head lists one that is lost", async () => {
+    const { storeOptions, sent } = ownClient({ writeConcern: { w: 1, journal: true } });
+    await using stores = createMongoStores(storeOptions);
+    await stores.open().addMessages(users(100));
+    const inserts = sent.filter(({ name }) => name === "insert");
+    expect(inserts.map(({ writeConcern }) => writeConcern)).toEqual([
+      { w: "majority", j: true },
+      { w: 1, j: true },
+    ]);
   });
 
   test.each([

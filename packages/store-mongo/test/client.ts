@@ -1,5 +1,5 @@
-import { RecordLogDriver } from "@scrollback/record-log";
-import { MongoRecordLog } from "../src/mongo-log.ts";
+import { DocumentDriver } from "@scrollback/documents";
+import { MongoDocuments } from "../src/mongo-documents.ts";
 import { parseOptions } from "../src/options.ts";
 
 /** A collection on a server. Plain data, because it is sent to child processes. */
@@ -9,11 +9,11 @@ export interface Namespace {
   readonly collectionName: string;
 }
 
-export function openLog(namespace: Namespace): MongoRecordLog {
-  return new MongoRecordLog(parseOptions(namespace).collection);
+export function openDocuments(namespace: Namespace): MongoDocuments {
+  return new MongoDocuments(parseOptions(namespace).collection);
 }
 
 /** A driver on a namespace. Imported by child processes. */
-export function connect(data: unknown): RecordLogDriver {
-  return new RecordLogDriver(openLog(data as Namespace));
+export function connect(data: unknown): DocumentDriver {
+  return new DocumentDriver(openDocuments(data as Namespace));
 }

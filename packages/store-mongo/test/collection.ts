@@ -1,43 +1,46 @@
 import { randomUUID } from "node:crypto";
 import type { TcpProxy } from "@scrollback/conformance";
-import { FIRST_ROW } from "@scrollback/record-log";
 import { type Collection, MongoClient } from "mongodb";
-import { keysFrom, type RowDocument } from "../src/document.ts";
+import { type HeadDocument, type PageDocument, pagesOf } from "../src/document.ts";
 import type { EntryDocument } from "../src/entries.ts";
-import { entriesName } from "../src/mongo-log.ts";
+import { entriesName } from "../src/mongo-documents.ts";
 import type { Namespace } from "./client.ts";
 
 /** An unused collection, and a separate client to inspect it. */
 export interface TestCollection extends Namespace, AsyncDisposable {
-  readonly rows: Collection<RowDocument>;
+  readonly heads: Collection<HeadDocument>;
+  readonly pages: Collection<PageDocument>;
   readonly entries: Collection<EntryDocument>;
 }
 
 export function makeCollection(url: string): TestCollection {
   const client = new MongoClient(url);
   const [database, collectionName] = ["scrollback_suite", `suite-${randomUUID()}`];
-  const rows = client.db(database).collection<RowDocument>(collectionName);
-  const entries = client.db(database).collection<EntryDocument>(entriesName(collectionName));
+  const db = client.db(database);
+  const heads = db.collection<HeadDocument>(collectionName);
+  const pages = db.collection<PageDocument>(collectionName);
+  const entries = db.collection<EntryDocument>(entriesName(collectionName));
   return {
-    url,
-    database,
-    collectionName,
-    rows,
-    entries,
+    ...{ url, database, collectionName, heads, pages, entries },
     async [Symbol.asyncDispose]() {
-      await rows.drop();
+      await heads.drop();
       await entries.drop();
       await client.close();
     },
   };
 }
 
-/** The rows of a thread without its root, by number. */
-export const rowsOf = ({ rows }: TestCollection, threadId: string) =>
-  rows
-    .find({ _id: keysFrom(threadId, FIRST_ROW, Number.POSITIVE_INFINITY) })
-    .sort({ _id: 1 })
-    .toArray();
+/** All documents of a thread: its head, if it has one, then its pages. */
+export async function documentsOf(
+  { heads, pages }: TestCollection,
+  threadId: string,
+): Promise<(HeadDocument | PageDocument)[]> {
+  const [head, ...more] = await Promise.all([
+    heads.find({ _id: threadId }).toArray(),
+    pages.find({ _id: pagesOf(threadId) }).toArray(),
+  ]);
+  return [...head, ...more.flat()];
+}
 
 /** The URL of a server through a proxy. */
 export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {

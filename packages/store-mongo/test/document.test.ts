@@ -1,78 +1,35 @@
-import { FIRST_ROW } from "@scrollback/record-log";
+import type { Head, StoredMessage } from "@scrollback/documents";
 import fc from "fast-check";
+import { BSON } from "mongodb";
 import { describe, expect, test } from "vitest";
-import { keyOf, keysFrom, namesIn, toDocument, toRow } from "../src/document.ts";
+import {
+  checkFormat,
+  type HeadDocument,
+  namesIn,
+  representation,
+  toDocument,
+  toHead,
+  toPage,
+  toPageDocument,
+} from "../src/document.ts";
 
-/** Streams that may collide: short, with digits and with the characters that have a meaning in a key. */
-const stream = fc.string({
-  unit: fc.constantFrom("a", ":", "%", "3", "A", "2", "5", "0", "/", "\0", "$", ".", "é", "😀"),
+const name = fc.string({
+  unit: fc.constantFrom("a", ":", "%", "/", "\0", "$", ".", "é", "😀", "\u{10ffff}", "\ud7ff", "\ue000"),
   minLength: 1,
-  maxLength: 20,
+  maxLength: 255,
 });
-const number = fc.oneof(fc.integer({ min: 1, max: 120 }), fc.maxSafeNat());
 
 /** The server's order of strings: by their UTF-8 bytes. */
 const order = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
-describe("keys", () => {
-  test("of a stream are in the order of the numbers", () => {
-    fc.assert(
-      fc.property(stream, number, number, (name, a, b) => {
-        expect(order(keyOf(name, a), keyOf(name, b))).toBe(Math.sign(a - b));
-      }),
-    );
-  });
-
-  /** Whether a key is in a range, by the server's order. */
-  const isIn = ({ $gte, $lt }: ReturnType<typeof keysFrom>, key: string) =>
-    order($gte, key) <= 0 && order(key, $lt) < 0;
-
-  test("of a range are those from its first number up to the one before its end", () => {
-    fc.assert(
-      fc.property(stream, number, number, number, (name, from, to, at) => {
-        expect(isIn(keysFrom(name, from, to), keyOf(name, at))).toBe(from <= at && at < to);
-      }),
-    );
-    const last = keyOf("a", Number.MAX_SAFE_INTEGER);
-    expect(isIn(keysFrom("a", 1, Number.POSITIVE_INFINITY), last)).toBe(true);
-    expect(isIn(keysFrom("a", 1, Number.MAX_SAFE_INTEGER + 1), last)).toBe(true);
-    expect(isIn(keysFrom("a", 1, Number.MAX_SAFE_INTEGER), last)).toBe(false);
-  });
-
-  test("of no other stream are in the range of a stream", () => {
-    fc.assert(
-      fc.property(stream, stream, number, (name, other, at) => {
-        fc.pre(name !== other);
-        expect(isIn(keysFrom(name, 0, Number.POSITIVE_INFINITY), keyOf(other, at))).toBe(false);
-      }),
-      { numRuns: 20_000 },
-    );
-    // A stream whose name looks like a key of another stream.
-    expect(isIn(keysFrom("a", 0, Number.POSITIVE_INFINITY), keyOf("a:5", 1))).toBe(false);
-  });
-
-  test("show an ordinary stream unchanged", () => {
-    expect(keyOf("chat-1", 42)).toBe("chat-1:0000000000000042");
-    expect(keyOf("50%:a", Number.MAX_SAFE_INTEGER)).toBe("50%25%3Aa:9007199254740991");
-  });
-});
-
-test("the roots of a prefix are those of the names that begin with it", () => {
-  const last = fc.constantFrom("\u{10ffff}", "\u{10ffff}".repeat(255), "\ud7ff", "\ue000");
-  const name = fc.oneof(
-    stream,
-    last,
-    fc.tuple(stream, last).map(([a, b]) => a + b),
-  );
-  const prefix = fc.oneof(name, fc.constant(""));
+test("the names of a prefix are those that begin with it", () => {
   const isIn = ({ $gte = "", $gt = "", $lt }: ReturnType<typeof namesIn>, one: string) =>
     order($gte, one) <= 0 && order($gt, one) < 0 && order(one, $lt) < 0;
   fc.assert(
-    fc.property(prefix, name, name, (begin, end, other) => {
+    fc.property(fc.oneof(name, fc.constant("")), name, name, (begin, end, other) => {
       for (const one of [other, begin + end]) {
         if (Buffer.byteLength(one) > 1_024) continue;
-        const isFirstPage = isIn(namesIn({ prefix: begin, after: undefined }), one);
-        expect(isFirstPage).toBe(one.startsWith(begin));
+        expect(isIn(namesIn({ prefix: begin, after: undefined }), one)).toBe(one.startsWith(begin));
         // A page ends with a name that begins with the prefix.
         const isLater = isIn(namesIn({ prefix: begin, after: begin + other }), one);
         expect(isLater).toBe(one.startsWith(begin) && order(one, begin + other) > 0);
@@ -81,41 +38,92 @@ test("the roots of a prefix are those of the names that begin with it", () => {
   );
 });
 
+const message = (sequence: number): StoredMessage => ({
+  ...{ sequence, kind: "sutcbko"[sequence % 7] as StoredMessage["kind"] },
+  ...{ createdAt: 1_700_000_000_000 + sequence, text: `{"role":"user","content":"é ${sequence}"}` },
+});
+const times = { createdAt: 1_700_000_000_000, updatedAt: 1_700_000_000_123 };
+const head: Head = {
+  ...{ incarnation: "mwzn4cp8x3jrC1I8", n: 2 ** 40, pinned: 1, compaction: null, first: 8, next: 16 },
+  ...{
+    tail: [10, 11, 12, 13, 14, 15].map(message),
+    pins: [message(1)],
+    newestCompaction: 0,
+    leaving: ["c-0"],
+  },
+  pages: [
+    { id: "a", from: 1, upto: 8, bytes: 900, kinds: "sutcbko", cut: 7 },
+    { id: "b", from: 8, upto: 9, bytes: 9, parts: 2 },
+  ],
+  ...{ metadata: { text: "{}" }, operations: Buffer.alloc(40, 7), former: "0000000000000000" },
+  ...{ ...times, expiresAt: times.updatedAt + 1, until: times.updatedAt + 2, isDead: true },
+};
+const { metadata: _m, former: _f, expiresAt: _e, until: _u, isDead: _d, ...bare } = head;
+
+/** A document as a server returns it. */
+const returned = (document: object) => BSON.deserialize(BSON.serialize(document), representation);
+
 describe("a document", () => {
-  test("returns its row", () => {
-    const row = { number: 7, head: "{}", texts: ["1u{}", ""], expiresAt: 1_700_000_000_123 };
-    expect(toDocument("b:a", row)).toEqual({
-      _id: "b%3Aa:0000000000000007",
-      head: "{}",
-      texts: ["1u{}", ""],
-      expiresAt: new Date(1_700_000_000_123),
-      root: "b:a",
-    });
-    expect(toRow(toDocument("b:a", row))).toEqual(row);
-    const root = { number: FIRST_ROW - 1, head: "", texts: [] };
-    expect(toDocument("b:%a", root), "a root").toMatchObject({ root: "b:%a" });
-    expect(toDocument("b:%a", { ...root, number: FIRST_ROW }), "a row").not.toHaveProperty("root");
-    expect(toRow(toDocument("a", { number: 1, head: "", texts: [] }))).toEqual({
-      number: 1,
-      head: "",
-      texts: [],
-    });
+  test.each([
+    ["with all fields", head],
+    ["without optional fields", bare],
+    [
+      "with metadata in a page, and no messages",
+      { ...bare, metadata: { page: "m" }, tail: [], pages: [], pins: [] },
+    ],
+  ])("returns its head: %s", (_, one) => {
+    expect(toHead(returned(toDocument("a", one)))).toEqual(one);
   });
 
-  test("stores an expiry after the last date as the last one, and one before the first date as the first", () => {
-    const kept = (expiresAt: number) =>
-      toRow(toDocument("a", { number: 1, head: "", texts: [], expiresAt })).expiresAt;
-    expect(kept(2 ** 54)).toBe(8.64e15);
-    expect(kept(-(2 ** 54))).toBe(-8.64e15);
+  test("returns its page", () => {
+    for (const page of [
+      { id: "p", messages: [message(3), message(4)], until: times.updatedAt },
+      { id: "q-0", messages: [] },
+    ])
+      expect(toPage(returned(toPageDocument("a", page)))).toEqual(page);
   });
 
-  test("that was read without its texts is a row without texts", () => {
-    expect(toRow({ _id: "a:0000000000000001", head: "h" }).texts).toEqual([]);
+  test("stores a time after the last date as the last one", () => {
+    expect(toHead(toDocument("a", { ...head, until: 2 ** 54 }))?.until).toBe(8.64e15);
   });
 
-  test("with a field of another type is a row without it", () => {
-    const damaged = { _id: "a:0000000000000001", head: 1, texts: ["1u", null, ["text"]], expiresAt: "soon" };
-    expect(toRow(damaged)).toEqual({ number: 1, head: "", texts: ["1u", "", ""] });
-    expect(toRow({ ...damaged, texts: { 0: "1u" } }).texts).toEqual([]);
+  const damaged: [keyof HeadDocument, unknown][] = [
+    ["format", undefined],
+    ["revision", "mwzn4cp8x3jrC1I8.0"],
+    ["first", 0.5],
+    ["next", -1],
+    ["pinned", "1"],
+    ["messages", { 0: {} }],
+    ["messages", [null]],
+    ["messages", [{ n: "1" }]],
+    ["pins", undefined],
+    ["pages", [null]],
+    ["pages", [{ id: "a" }]],
+    ["leaving", [1]],
+    ["isDead", 1],
+    ["metadata", {}],
+    ["operations", ""],
+    ["former", 1],
+    ["createdAt", new Date(Number.NaN)],
+    ["until", "soon"],
+  ];
+  test.each(damaged)("with a damaged field is no head: %s %j", (field, value) => {
+    expect(toHead({ ...toDocument("a", head), [field]: value })).toBeUndefined();
+  });
+
+  test("keeps a message whose text is damaged in its place, in a page also without one whose number is", () => {
+    const damaged = [{ n: 3, role: "?", at: 1n, record: 7 }, { n: 4 }];
+    const empty = { kind: "", createdAt: Number.NaN, text: "" };
+    const expected = [
+      { sequence: 3, ...empty },
+      { sequence: 4, ...empty },
+    ];
+    expect(toHead({ ...toDocument("a", head), messages: damaged })?.tail).toEqual(expected);
+    expect(toPage({ _id: { page: "p" }, messages: [null, ...damaged] }).messages).toEqual(expected);
+  });
+
+  test("of a newer version is refused", () => {
+    expect(() => checkFormat({ format: 2 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+    for (const format of [1, "2", undefined]) expect(() => checkFormat({ format })).not.toThrow();
   });
 });

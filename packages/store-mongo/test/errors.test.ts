@@ -13,7 +13,7 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 import { describe, expect, test } from "vitest";
-import { classifyError, isDuplicateKey } from "../src/errors.ts";
+import { areDuplicateKeys, classifyError, isDuplicateKey } from "../src/errors.ts";
 
 const answer = (code: number, errmsg = "as the server says it"): MongoServerError =>
   new MongoServerError({ message: errmsg, errmsg, code, ok: 0 });
@@ -88,6 +88,25 @@ describe("the classification of a server's error", () => {
     expect(isDuplicateKey(answer(11_600))).toBe(false);
     expect(isDuplicateKey(undefined)).toBe(false);
   });
+
+  test.each([
+    [[11_000, 11_000], undefined, true],
+    [[11_000, 10_334], undefined, false],
+    [[11_000], { code: 64 }, false],
+    [[], undefined, false],
+  ])(
+    "an insert of several documents that were refused with %j and the write concern error %j",
+    (codes, unconfirmed, expected) => {
+      const result = { getWriteConcernError: () => unconfirmed };
+      const writeErrors = codes.map((code) => ({ code }));
+      const error = new MongoBulkWriteError(
+        { message: "x", code: 11_000, writeErrors } as never,
+        result as never,
+      );
+      expect(areDuplicateKeys(error)).toBe(expected);
+      expect(areDuplicateKeys(undefined)).toBe(false);
+    },
+  );
 });
 
 describe("the classification of the driver's own errors", () => {

@@ -13,7 +13,7 @@ runGolden({
   facts,
   async load() {
     const collection = makeCollection((await server).url);
-    await collection.rows.insertMany(BSON.EJSON.deserialize(stored));
+    await collection.heads.insertMany(BSON.EJSON.deserialize(stored));
     const { url, database, collectionName } = collection;
     const driver = connect({ url, database, collectionName });
     return {

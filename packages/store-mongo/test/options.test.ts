@@ -1,10 +1,10 @@
 import { runFactory } from "@scrollback/conformance";
-import { RecordLogDriver } from "@scrollback/record-log";
+import { DocumentDriver } from "@scrollback/documents";
 import { openStores } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 import { describe, expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";
-import { MongoRecordLog } from "../src/mongo-log.ts";
+import { MongoDocuments } from "../src/mongo-documents.ts";
 import { parseOptions } from "../src/options.ts";
 
 const url = "mongodb://localhost:27017";
@@ -131,6 +131,6 @@ test("a driver's target has the database and the collection, and no secret", () 
     url: "mongodb://app:hunter2@db/shop",
     collectionName: "chats",
   });
-  const driver = new RecordLogDriver(new MongoRecordLog(used));
+  const driver = new DocumentDriver(new MongoDocuments(used));
   expect(driver.target).toEqual({ collection: "chats", namespace: "shop" });
 });

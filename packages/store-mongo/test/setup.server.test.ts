@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { keyOf } from "../src/document.ts";
+import { MongoClient } from "mongodb";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createMongoStores } from "../src/index.ts";
-import { makeCollection, rowsOf, type TestCollection } from "./collection.ts";
+import { documentsOf, makeCollection, type TestCollection } from "./collection.ts";
+import { watchable, watchCommands } from "./commands.ts";
 import { user, users } from "./messages.ts";
 import { ChildJob } from "./processes.ts";
 
@@ -22,29 +22,32 @@ function optionsOf({ url, database, collectionName }: TestCollection) {
   return { url, database, collectionName };
 }
 
-const rootIndex = { key: { root: 1 }, name: "scrollback_roots", sparse: true };
 const entryIndex = { key: { index: 1, sort: 1 }, name: "scrollback_entries" };
-const expiryIndex = { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
+const expiryOptions = { name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
+const expiryIndex = { key: { until: 1 }, ...expiryOptions };
 
 describe("setup", () => {
-  test("creates the index for expiry and the one of roots, and can run twice", async () => {
+  test("creates the indexes, and can run twice", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores(optionsOf(collection));
     await stores.setup();
     await stores.setup();
-    const indexes = await collection.rows.indexes();
-    expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry", "scrollback_roots"]);
-    expect(indexes.slice(1)).toMatchObject([expiryIndex, rootIndex]);
+    const indexes = await collection.heads.indexes();
+    expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry"]);
+    expect(indexes.slice(1)).toMatchObject([expiryIndex]);
     const ofEntries = await collection.entries.indexes();
-    expect(ofEntries.slice(1)).toMatchObject([expiryIndex, entryIndex]);
+    expect(ofEntries.slice(1)).toMatchObject([{ key: { expiresAt: 1 }, ...expiryOptions }, entryIndex]);
   });
 
-  test("lets entries have any names of 1,024 bytes", async () => {
+  test("lets threads and entries have any names of 1,024 bytes", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores(optionsOf(collection));
     await stores.setup();
     // Random, so that the server cannot compress them.
     const name = () => randomBytes(768).toString("base64url");
+    const thread = stores.open(name());
+    await thread.addMessages(users(100));
+    expect(await thread.listMessages()).toEqual(users(100));
     const index = stores.index(name());
     const places = Array.from({ length: 3 }, (_, order) => ({ key: name(), id: name(), version: 0, order }));
     for (const { key, id, ...content } of places) await index.insert({ key, id }, { ...content, value: 1 });
@@ -61,7 +64,7 @@ describe("setup", () => {
       stores.open("a").addMessages([user("1")]),
       stores.setup(),
     ]);
-    expect(await collection.rows.indexes()).toHaveLength(3);
+    expect(await collection.heads.indexes()).toHaveLength(2);
     expect(await stores.open("a").listMessages()).toEqual(users(1));
   });
 
@@ -76,7 +79,7 @@ describe("setup", () => {
 
   test("fails if another index has the same name", async () => {
     const collection = await ownCollection();
-    await collection.rows.createIndex({ head: 1 }, { name: "scrollback_expiry" });
+    await collection.heads.createIndex({ first: 1 }, { name: "scrollback_expiry" });
     await using stores = createMongoStores(optionsOf(collection));
     await expect(stores.setup()).rejects.toMatchObject({
       code: "UNSUPPORTED",
@@ -85,51 +88,69 @@ describe("setup", () => {
   });
 });
 
-test("a listing is the same without setup", async () => {
+test("every document of a thread that expires has a date, and no document of another thread has", async () => {
   const collection = await ownCollection();
-  await using stores = createMongoStores(optionsOf(collection));
-  for (const id of ["a", "b", "c"]) await stores.open(id).addMessages(users(2));
-  const first = await stores.listThreads({ limit: 2 });
-  expect(first.threads.map(({ threadId }) => threadId).sort()).toEqual(["a", "b"]);
-  await stores.setup();
-  const { threads, cursor } = await stores.listThreads({ limit: 2, cursor: first.cursor ?? "" });
-  expect([threads.map(({ threadId }) => threadId), cursor]).toEqual([["c"], undefined]);
+  const before = Date.now();
+  await using brief = createMongoStores({ ...optionsOf(collection), ttlMs: 3 * HOUR });
+  await using lasting = createMongoStores(optionsOf(collection));
+  for (const stores of [brief, lasting])
+    await stores.open(stores === brief ? "brief" : "lasting").commit({ append: users(100), metadata: "t" });
+  const dates = (await documentsOf(collection, "brief")).map(({ until }) => Number(until));
+  expect(dates.length).toBeGreaterThan(1);
+  // Documents are kept longer than the thread: for ttlMs and 10 minutes.
+  const kept = 6 * HOUR + 10 * 60_000;
+  for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + kept);
+  for (const date of dates) expect(date).toBeLessThan(before + kept + HOUR);
+  for (const document of await documentsOf(collection, "lasting"))
+    expect(document).not.toHaveProperty("until");
 });
 
-describe("expiry", () => {
-  test("every row of a thread that expires has a date, and no row of another thread has", async () => {
+describe("the option setup", () => {
+  test("creates the indexes before the first calls of several processes at once, and says it", async () => {
     const collection = await ownCollection();
-    const before = Date.now();
-    await using brief = createMongoStores({ ...optionsOf(collection), ttlMs: 3 * HOUR });
-    await using lasting = createMongoStores(optionsOf(collection));
-    await brief.open("brief").commit({ append: users(3), metadata: "title" });
-    await brief.open("brief").addMessages(Array.from({ length: 5 }, () => user("x".repeat(3 * 1024 ** 2))));
-    await lasting.open("lasting").addMessages(users(3));
-    const dates = (await rowsOf(collection, "brief")).map(({ expiresAt }) => Number(expiresAt));
-    expect(dates.length).toBeGreaterThan(3);
-    // Rows are kept longer than the thread: for ttlMs or 24 hours, plus 3 days.
-    const kept = 3 * HOUR + 24 * HOUR + 72 * HOUR;
-    for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + kept);
-    for (const date of dates) expect(date).toBeLessThan(before + kept + HOUR);
-    const root = await collection.rows.findOne({ _id: keyOf("brief", 1) });
-    expect(Number(root?.expiresAt)).toBe((dates[0] ?? 0) + 30 * 24 * HOUR);
-    const undated = await collection.rows.find({ expiresAt: { $exists: false } }).toArray();
-    expect(undated.map(({ _id }) => _id.split(":")[0])).toEqual(["lasting", "lasting"]);
+    const ids = ["a", "b", "c", "d"];
+    const reports = await Promise.all(
+      ids.map((id) => new ChildJob("first", collection, id).result<string[]>()),
+    );
+    const names = (indexes: { name?: string }[]) => indexes.map(({ name }) => name);
+    expect(names(await collection.heads.indexes())).toEqual(["_id_", "scrollback_expiry"]);
+    expect(names(await collection.entries.indexes())).toContain("scrollback_entries");
+    await using stores = createMongoStores(optionsOf(collection));
+    for (const id of ids) expect(await stores.open(id).listMessages()).toEqual(users(1));
+    const { database, collectionName } = collection;
+    for (const name of [collectionName, `${collectionName}.entries`])
+      expect(reports.flat().join()).toContain(`${database}.${name}`);
   });
 
-  test("dead rows are blanked in place, and get a date when their keys are not needed", async () => {
+  test("sends its two commands once, before the first call, and makes nothing where all is there", async () => {
     const collection = await ownCollection();
-    await using stores = createMongoStores({ ...optionsOf(collection), maxMessages: 5 });
-    const store = stores.open("a");
-    for (let number = 1; number <= 200; number++) await store.addMessages([user(`text ${number}`)]);
-    const rows = await rowsOf(collection, "a");
-    const blank = rows.filter(({ texts }) => texts.length === 0);
-    expect(blank.length).toBeGreaterThan(200 - 5 - REMEMBERED_OPERATIONS);
-    const dated = rows.filter(({ expiresAt }) => expiresAt !== undefined);
-    expect(dated.length).toBeGreaterThan(60);
-    // The rows with the newest operation ids are still needed.
-    expect(dated.length).toBeLessThanOrEqual(200 - REMEMBERED_OPERATIONS);
-    expect(dated).toEqual(blank.slice(0, dated.length));
-    for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    for (const warnings of [1, 1]) {
+      const client = new MongoClient(watchable(collection.url));
+      onTestFinished(() => client.close());
+      const sent = watchCommands(client);
+      const { database, collectionName } = collection;
+      await using stores = createMongoStores({ client, database, collectionName, setup: true });
+      await stores.open("a").addMessages([user("1")]);
+      await stores.open("a").listMessages();
+      const commands = sent.map(({ name }) => name);
+      expect(commands.slice(0, 2)).toEqual(["createIndexes", "createIndexes"]);
+      expect(commands.slice(2)).not.toContain("createIndexes");
+      expect(warn).toHaveBeenCalledTimes(warnings);
+    }
+  });
+
+  test("works with an index of another kind, with a warning", async () => {
+    const collection = await ownCollection();
+    await collection.heads.createIndex({ first: 1 }, { name: "scrollback_expiry" });
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    await using stores = createMongoStores({ ...optionsOf(collection), setup: true });
+    await stores.open("a").addMessages([user("1")]);
+    expect(await stores.open("a").listMessages()).toEqual(users(1));
+    expect(warn.mock.calls.map(([warning]) => String(warning))).toEqual([
+      expect.stringContaining("another index on until"),
+    ]);
   });
 });

@@ -5,7 +5,8 @@
 --
 -- Each row belongs to a tenant: the setting scrollback.tenant of the connection that wrote it, or '' without one. Texts have two
 -- characters in place of what PostgreSQL's texts cannot hold, or what separates them here: U+001A and a digit: 0 for U+0000, 1 for U+001E, 2 for
--- U+001A. There are no foreign keys: each would cost an insert a search, and the functions keep the tables together.
+-- U+001A. There are no foreign keys: each would cost an insert a search, and the functions keep the tables together. Each table has a primary key,
+-- by which publications identify deleted rows.
 
 -- One row per thread, as its newest commit left it. An expired thread counts as absent; sweep_v1() removes its rows. No index has a column
 -- that a commit changes, so that commits are HOT updates.
@@ -39,15 +40,16 @@ CREATE TABLE "scrollback".threads (
   PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 70);
 
--- One row per message. A record begins with the version of its format, a letter for its kind and 13 digits of its time; the rest is the
--- codec's text: JSON, unless the stores have another codec.
+-- One row per message. The text is JSON, unless the stores have another codec.
 CREATE TABLE "scrollback".messages (
   tenant text COLLATE "C" NOT NULL,
   life text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
+  -- A letter, for trimming: s for a system message, u for a user's, t for a tool result, c for a tool call or reasoning alone, b for both, k for
+  -- a compaction item, o for any other.
+  kind text COLLATE "C" NOT NULL,
   created_at timestamptz NOT NULL,
-  role text COLLATE "C" NOT NULL,
-  record text NOT NULL,
+  text text NOT NULL,
   PRIMARY KEY (tenant, life, sequence)
 );
 
@@ -71,11 +73,11 @@ CREATE TABLE "scrollback".deletions (
   thread bytea NOT NULL,
   -- The SHA-256 of the operation id.
   operation bytea NOT NULL,
-  -- Of the deleted thread; NULL if there was none.
-  life text COLLATE "C",
-  at timestamptz NOT NULL
+  -- Of the deleted thread; '' if there was none.
+  life text COLLATE "C" NOT NULL,
+  at timestamptz NOT NULL,
+  PRIMARY KEY (tenant, thread, operation, life)
 );
-CREATE INDEX deletions_thread ON "scrollback".deletions (tenant, thread);
 
 -- One row per entry of an index. The key of a B-tree has at most 2,704 bytes, and names have up to 1,024 each: so the primary key is a
 -- digest, and the order is indexed by its beginning. No index begins with the tenant: a plan that was made when the table was empty, or for

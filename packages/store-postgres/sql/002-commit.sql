@@ -4,17 +4,62 @@
 -- They run with the caller's rights, so that policies of row-level security apply. Each statement in them sees what was committed before it,
 -- so they lock the thread's row first and look up after. They wait for a lock for at most 3 seconds; the stores wait for a reply for 4.
 -- Conflicts, repeats and refusals are results, not errors, so that the caller's transaction stays usable. Each search of theirs is one of an
--- index, also in a table that grew since it was last analyzed: so plans are made once, and without sequential scans.
+-- index, also in a table that grew since it was last analyzed: so plans are made once, and without sequential scans. They are short, so they
+-- are not compiled: before version 18 the server takes a sequential scan that it cannot avoid for so expensive that it compiles each time.
+--
+-- Each function fixes its search_path: functions and operators that another role made in a schema of the caller's path would run with the
+-- caller's rights if their arguments fit better than those of PostgreSQL.
+
+-- Fails because a row of a table cannot be seen or written, though no statement failed: a policy of row-level security hides it from the caller,
+-- or a trigger leaves the write out.
+CREATE FUNCTION "scrollback".hidden_v1(p_table text) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'a policy or a trigger hides a row of the table %, or leaves its write out', p_table
+    USING ERRCODE = 'SB001', TABLE = p_table;
+END
+$$;
+
+-- Returns the tenant of the connection. Fails if its texts arrive as others: clients send UTF-8 whatever the connection is set to.
+CREATE FUNCTION "scrollback".tenant_v1() RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF pg_client_encoding() <> 'UTF8' THEN
+    RAISE EXCEPTION 'client_encoding is %, and must be UTF8', pg_client_encoding() USING ERRCODE = 'SB002';
+  END IF;
+  RETURN coalesce(current_setting('scrollback.tenant', true), '');
+END
+$$;
+
+-- Removes the messages of a life from p_from to p_next - 1, without two that stay. p_count is the number that there must be: a damaged thread
+-- has others, so what is left decides.
+CREATE FUNCTION "scrollback".remove_v1(
+  p_tenant text, p_life text, p_from bigint, p_next bigint, p_pinned bigint, p_compaction bigint, p_count bigint
+) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_count bigint;
+BEGIN
+  DELETE FROM "scrollback".messages WHERE tenant = p_tenant AND life = p_life AND sequence >= p_from AND sequence < p_next
+    AND sequence IS DISTINCT FROM p_pinned AND sequence IS DISTINCT FROM p_compaction;
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  IF v_count <> p_count AND EXISTS (SELECT FROM "scrollback".messages
+    WHERE tenant = p_tenant AND life = p_life AND sequence >= p_from AND sequence < p_next
+      AND sequence IS DISTINCT FROM p_pinned AND sequence IS DISTINCT FROM p_compaction) THEN
+    PERFORM "scrollback".hidden_v1('messages');
+  END IF;
+END
+$$;
 
 -- Makes a commit.
 --
 -- p_life       for a thread that this commit begins; its first characters make the revision of this commit unique
 -- p_expected   the revision that the thread must have; '' if it must not exist; NULL for any
 -- p_drop       the number of messages to drop from the end; -1 for all
--- p_records    the records to append, with U+001E between two; NULL for none
--- p_kinds      one letter per record
--- p_times      the times of the records, in milliseconds since 1970, with commas between them; NULL if each is p_updated
--- p_metadata   the record of the metadata; '' to remove it; NULL to keep it
+-- p_texts      the texts of the messages to append, with U+001E between two; NULL for none
+-- p_kinds      one letter per message
+-- p_times      the times of the messages, in milliseconds since 1970, with commas between them; NULL if each is p_updated
+-- p_metadata   the text of the metadata; '' to remove it; NULL to keep it
 -- p_max        the number of messages to trim the thread to; NULL for no trimming
 -- p_exact      whether exactly so many stay; otherwise trimming by turns
 -- p_ttl        in milliseconds; NULL: the thread never expires
@@ -25,12 +70,12 @@
 -- first one with this operation id, or of the thread; '' if it does not exist.
 CREATE FUNCTION "scrollback".commit_v1(
   p_id text, p_operation text, p_digest text, p_life text, p_expected text,
-  p_drop bigint, p_records text, p_kinds text, p_times text, p_metadata text,
+  p_drop bigint, p_texts text, p_kinds text, p_times text, p_metadata text,
   p_max bigint, p_exact boolean, p_ttl bigint, p_created bigint, p_updated bigint
 ) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '3s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
-  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_tenant CONSTANT text := "scrollback".tenant_v1();
   v_operation CONSTANT bytea := sha256(convert_to(p_operation, 'UTF8'));
   v_tag CONSTANT text := left(p_life, 8);
   v_updated CONSTANT timestamptz := to_timestamp(p_updated::float8 / 1000);
@@ -41,12 +86,15 @@ DECLARE
   v_is_there boolean;
   v_is_alive boolean;
   v_looks boolean := false;
+  v_attempts int := 0;
   v_revision text;
   v_life text := p_life;
   v_number bigint := 1;
   v_first bigint := 1;
   v_next bigint := 1;
   v_kept bigint;
+  v_count bigint;
+  v_written bigint;
   v_pinned bigint;
   v_compaction bigint;
   v_userless bigint := 1;
@@ -58,7 +106,12 @@ DECLARE
   v_sequence bigint;
   v_kind text;
 BEGIN
+  -- Each further attempt follows a write of another transaction between two statements of this one: far fewer than 100.
   LOOP
+    v_attempts := v_attempts + 1;
+    IF v_attempts > 100 THEN
+      PERFORM "scrollback".hidden_v1(CASE WHEN v_is_there THEN 'operations' ELSE 'threads' END);
+    END IF;
     SELECT life, number, tag, preceded_until, updated_at, expires_at, first, next, pinned, compaction, userless, startless,
       newest_compaction, watched_until INTO v_last
     FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id FOR UPDATE;
@@ -78,7 +131,12 @@ BEGIN
         WHERE tenant = v_tenant AND thread = v_thread AND at > v_now - interval '10 s'
       )) LIMIT 1;
       IF FOUND THEN
-        DELETE FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id AND number = 0;
+        IF v_last.number = 0 THEN
+          DELETE FROM "scrollback".threads WHERE tenant = v_tenant AND id = p_id;
+          IF NOT FOUND THEN
+            PERFORM "scrollback".hidden_v1('threads');
+          END IF;
+        END IF;
         RETURN CASE WHEN v_known.digest = p_digest THEN 'repeated ' || v_known.life || '.' || v_known.number || '-' || v_known.tag
           ELSE 'operation-conflict ' || v_revision END;
       END IF;
@@ -92,8 +150,12 @@ BEGIN
         v_life := v_last.life;
         v_number := v_last.number + 1;
       ELSE
-        DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_last.life;
+        PERFORM "scrollback".remove_v1(v_tenant, v_last.life, 0, 9223372036854775807, NULL, NULL,
+          v_last.next - v_last.first + (v_last.pinned IS NOT NULL)::int + (v_last.compaction IS NOT NULL)::int);
         DELETE FROM "scrollback".operations WHERE tenant = v_tenant AND life = v_last.life;
+        IF EXISTS (SELECT FROM "scrollback".operations WHERE tenant = v_tenant AND life = v_last.life) THEN
+          PERFORM "scrollback".hidden_v1('operations');
+        END IF;
       END IF;
       INSERT INTO "scrollback".operations (tenant, life, operation, number, tag, digest, at)
       VALUES (v_tenant, v_life, v_operation, v_number, v_tag, p_digest, v_now) ON CONFLICT DO NOTHING;
@@ -119,21 +181,26 @@ BEGIN
   END IF;
 
   -- Drop.
-  IF p_drop < 0 THEN
-    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life;
-    v_pinned := NULL;
-    v_compaction := NULL;
-    v_first := v_next;
-  ELSIF p_drop > 0 THEN
-    IF v_next - v_first < p_drop THEN
+  IF p_drop <> 0 THEN
+    v_count := v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int;
+    IF p_drop < 0 THEN
+      v_cut := 0;
+      v_pinned := NULL;
+      v_compaction := NULL;
+      v_first := v_next;
+    ELSIF v_next - v_first < p_drop THEN
+      v_cut := coalesce(v_pinned, v_compaction, v_first);
       IF v_next - v_first < p_drop - 1 OR v_compaction IS NULL THEN
         v_pinned := NULL;
       END IF;
       v_compaction := NULL;
-      DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence < v_first AND sequence IS DISTINCT FROM v_pinned;
+      v_next := v_first;
+    ELSE
+      v_next := v_next - p_drop;
+      v_cut := v_next;
     END IF;
-    v_next := greatest(v_next - p_drop, v_first);
-    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence >= v_next;
+    PERFORM "scrollback".remove_v1(v_tenant, v_life, v_cut, 9223372036854775807, v_pinned, NULL,
+      v_count - (v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int));
   END IF;
 
   v_from := coalesce(v_pinned, v_compaction, v_first);
@@ -144,13 +211,14 @@ BEGIN
   v_userless := least(v_userless, v_kept);
   v_startless := least(v_startless, v_kept);
   IF v_next > v_kept THEN
-    INSERT INTO "scrollback".messages (tenant, life, sequence, created_at, role, record)
-    SELECT v_tenant, v_life, v_kept + place - 1,
-      coalesce(to_timestamp(time::float8 / 1000), v_updated),
-      CASE kind WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END,
-      record
-    FROM unnest(string_to_array(p_records, chr(30)), string_to_array(p_kinds, NULL), string_to_array(p_times, ','))
-      WITH ORDINALITY AS appended (record, kind, time, place);
+    INSERT INTO "scrollback".messages (tenant, life, sequence, kind, created_at, text)
+    SELECT v_tenant, v_life, v_kept + place - 1, kind, coalesce(to_timestamp(time::float8 / 1000), v_updated), text
+    FROM unnest(string_to_array(p_texts, chr(30)), string_to_array(p_kinds, NULL), string_to_array(p_times, ','))
+      WITH ORDINALITY AS appended (text, kind, time, place);
+    GET DIAGNOSTICS v_written = ROW_COUNT;
+    IF v_written <> v_next - v_kept THEN
+      PERFORM "scrollback".hidden_v1('messages');
+    END IF;
   END IF;
 
   -- The newest compaction item: an appended one, or the known one, or an older one if that was dropped.
@@ -158,11 +226,12 @@ BEGIN
     v_newest := v_next - strpos(reverse(p_kinds), 'k');
   ELSIF v_newest >= v_kept OR v_newest > 0 AND v_newest < v_first AND v_newest IS DISTINCT FROM v_compaction THEN
     SELECT coalesce(max(sequence), v_compaction, 0) INTO v_newest FROM "scrollback".messages
-    WHERE tenant = v_tenant AND life = v_life AND sequence >= v_first AND sequence < v_kept AND substr(record, 2, 1) = 'k';
+    WHERE tenant = v_tenant AND life = v_life AND sequence >= v_first AND sequence < v_kept AND kind = 'k';
   END IF;
 
   -- Trim, like trim in store-core's trimming.ts.
-  IF v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int > p_max THEN
+  v_count := v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int;
+  IF v_count > p_max THEN
     IF p_exact THEN
       v_pinned := NULL;
       -- The newest messages may include the second of two that were kept.
@@ -176,13 +245,13 @@ BEGIN
         v_pinned := NULL;
       ELSIF v_pinned IS NULL AND v_compaction IS NULL THEN
         SELECT sequence INTO v_pinned FROM "scrollback".messages
-        WHERE tenant = v_tenant AND life = v_life AND sequence = v_first AND substr(record, 2, 1) = 's';
+        WHERE tenant = v_tenant AND life = v_life AND sequence = v_first AND kind = 's';
       END IF;
       v_cut := v_next - p_max + (v_pinned IS NOT NULL)::int;
       v_cut := v_cut + (v_newest > 0 AND v_newest < v_cut)::int;
       v_userless := greatest(v_cut, v_userless);
       SELECT sequence INTO v_sequence FROM "scrollback".messages
-      WHERE tenant = v_tenant AND life = v_life AND sequence >= v_userless AND substr(record, 2, 1) = 'u' ORDER BY sequence LIMIT 1;
+      WHERE tenant = v_tenant AND life = v_life AND sequence >= v_userless AND kind = 'u' ORDER BY sequence LIMIT 1;
       IF FOUND THEN
         v_userless := v_sequence;
         v_first := v_userless;
@@ -190,9 +259,9 @@ BEGIN
         v_userless := v_next;
         v_startless := greatest(v_cut, v_startless);
         v_follows := v_startless > v_first AND EXISTS (SELECT FROM "scrollback".messages
-          WHERE tenant = v_tenant AND life = v_life AND sequence = v_startless - 1 AND substr(record, 2, 1) IN ('c', 'b'));
+          WHERE tenant = v_tenant AND life = v_life AND sequence = v_startless - 1 AND kind IN ('c', 'b'));
         v_kind := NULL;
-        FOR v_sequence, v_kind IN SELECT sequence, substr(record, 2, 1) FROM "scrollback".messages
+        FOR v_sequence, v_kind IN SELECT sequence, kind FROM "scrollback".messages
           WHERE tenant = v_tenant AND life = v_life AND sequence >= v_startless ORDER BY sequence
         LOOP
           EXIT WHEN NOT v_follows AND v_kind NOT IN ('t', 'b');
@@ -201,7 +270,7 @@ BEGIN
         END LOOP;
         -- Only the newest message can be behind the last tool result, tool call and reasoning.
         IF v_startless >= v_next AND v_cut < v_next THEN
-          SELECT v_next - (substr(record, 2, 1) NOT IN ('t', 'b', 'c'))::int INTO v_startless FROM "scrollback".messages
+          SELECT v_next - (kind NOT IN ('t', 'b', 'c'))::int INTO v_startless FROM "scrollback".messages
           WHERE tenant = v_tenant AND life = v_life AND sequence = v_next - 1;
         END IF;
         v_first := v_startless;
@@ -212,8 +281,8 @@ BEGIN
 
   IF v_from < v_first THEN
     -- From the first message that there was: a search from 0 would pass over the index entries of all deleted ones.
-    DELETE FROM "scrollback".messages WHERE tenant = v_tenant AND life = v_life AND sequence >= v_from AND sequence < v_first
-      AND sequence IS DISTINCT FROM v_pinned AND sequence IS DISTINCT FROM v_compaction;
+    PERFORM "scrollback".remove_v1(v_tenant, v_life, v_from, v_first, v_pinned, v_compaction,
+      v_count - (v_next - v_first + (v_pinned IS NOT NULL)::int + (v_compaction IS NOT NULL)::int));
   END IF;
   UPDATE "scrollback".threads SET
     life = v_life, number = v_number, tag = v_tag,
@@ -228,10 +297,17 @@ BEGIN
     userless = v_userless, startless = v_startless, newest_compaction = v_newest,
     metadata = CASE WHEN p_metadata IS NOT NULL THEN nullif(p_metadata, '') WHEN v_is_alive THEN metadata END
   WHERE tenant = v_tenant AND id = p_id;
+  IF NOT FOUND THEN
+    PERFORM "scrollback".hidden_v1('threads');
+  END IF;
   -- A busy thread has many rows of the last 10 seconds, so they are searched at most once a second there, and at each 512th commit.
   IF v_number % 16 = 0 AND date_trunc('second', v_last.updated_at) <> date_trunc('second', v_updated) OR v_number % 512 = 0 THEN
     DELETE FROM "scrollback".operations
     WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s';
+    IF EXISTS (SELECT FROM "scrollback".operations
+      WHERE tenant = v_tenant AND life = v_life AND number <= v_number - 64 AND at < v_now - interval '10 s') THEN
+      PERFORM "scrollback".hidden_v1('operations');
+    END IF;
   END IF;
   IF v_last.watched_until > v_now THEN
     PERFORM "scrollback".notify_v1(v_last.life);

@@ -1,23 +1,26 @@
 -- For people, and for tools that read with SQL: the messages of the current tenant as time, role, text and name of the tool.
 
--- The value of a record; NULL for one that jsonb cannot hold (with U+0000, a lone surrogate), or that is no JSON: encrypted,
+-- The value of a text; NULL for one that jsonb cannot hold (with U+0000, a lone surrogate), or that is no JSON: encrypted,
 -- compressed, or damaged.
 -- Not parallel: before version 18 a server cannot catch an error within a parallel plan.
-CREATE FUNCTION "scrollback".value_of(p_record text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
+CREATE FUNCTION "scrollback".value_of(p_text text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN substr(p_record, 16)::jsonb;
+  RETURN p_text::jsonb;
 EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END
 $$;
 
 -- The message that people see: what a chat shows is in the metadata of the message that models get.
-CREATE FUNCTION "scrollback".shown_in(p_value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION "scrollback".shown_in(p_value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE WHEN jsonb_typeof(p_value #> '{metadata,message}') = 'object' THEN p_value #> '{metadata,message}' ELSE p_value END
 $$;
 
 -- The text of a message: its content if that is a text, or the texts of its parts, in the usual shapes of messages; NULL if there is none.
-CREATE FUNCTION "scrollback".text_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION "scrollback".text_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE
     WHEN jsonb_typeof(p_message -> 'content') = 'string' THEN p_message ->> 'content'
     ELSE (
@@ -32,7 +35,8 @@ CREATE FUNCTION "scrollback".text_of(p_message jsonb) RETURNS text LANGUAGE sql 
 $$;
 
 -- The name of the first tool that a message calls, or whose result it has; NULL if there is none.
-CREATE FUNCTION "scrollback".tool_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION "scrollback".tool_of(p_message jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce(part ->> 'toolName', part #>> '{function,name}', part ->> 'name')
   FROM jsonb_array_elements(CASE
     WHEN jsonb_typeof(p_message -> 'tool_calls') = 'array' THEN p_message -> 'tool_calls'
@@ -44,9 +48,10 @@ CREATE FUNCTION "scrollback".tool_of(p_message jsonb) RETURNS text LANGUAGE sql 
 $$;
 
 CREATE VIEW "scrollback".conversation AS
-SELECT t.id AS thread, m.sequence, m.created_at AS time, m.role,
-  "scrollback".text_of("scrollback".shown_in("scrollback".value_of(m.record))) AS text,
-  "scrollback".tool_of("scrollback".shown_in("scrollback".value_of(m.record))) AS tool
+SELECT t.id AS thread, m.sequence, m.created_at AS time,
+  CASE m.kind WHEN 'u' THEN 'user' WHEN 's' THEN 'system' WHEN 't' THEN 'tool' ELSE 'assistant' END AS role,
+  "scrollback".text_of("scrollback".shown_in("scrollback".value_of(m.text))) AS text,
+  "scrollback".tool_of("scrollback".shown_in("scrollback".value_of(m.text))) AS tool
 FROM "scrollback".threads t JOIN "scrollback".messages m ON m.tenant = t.tenant AND m.life = t.life
 WHERE t.tenant = coalesce(current_setting('scrollback.tenant', true), '')
   AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp());

@@ -2,13 +2,15 @@
 
 -- The payload of a thread's notifications. Every role of the database can listen, also one whose policies hide the thread, so it is a digest
 -- of random characters that only those who can read the row know.
-CREATE FUNCTION "scrollback".hint_v1(p_life text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION "scrollback".hint_v1(p_life text) RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp AS $$
   SELECT left(encode(sha256(convert_to(p_life, 'UTF8')), 'hex'), 32)
 $$;
 
 -- Sends a notification, unless the server's queue of them is half full: a full one would make the commit fail. It fills while a connection of
 -- any role that listens is idle in a transaction. Who watches reads from time to time without a hint, too.
-CREATE FUNCTION "scrollback".notify_v1(p_life text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION "scrollback".notify_v1(p_life text) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF pg_notification_queue_usage() < 0.5 THEN
     PERFORM pg_notify('scrollback', "scrollback".hint_v1(p_life));
@@ -26,10 +28,10 @@ $$;
 -- without a break.
 CREATE FUNCTION "scrollback".watch_v1(p_ids text[], p_waits boolean)
 RETURNS TABLE (id text, payload text, is_watched boolean, was_watched boolean) LANGUAGE plpgsql
-SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-  v_tenant CONSTANT text := coalesce(current_setting('scrollback.tenant', true), '');
+  v_tenant CONSTANT text := "scrollback".tenant_v1();
   v_ids text[];
   v_watched text[];
 BEGIN

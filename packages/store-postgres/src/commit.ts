@@ -1,9 +1,10 @@
 import { StoreError } from "@scrollback/store-core";
-import { type CommitOutcome, type CommitRequest, kindOfRecord } from "@scrollback/store-core/driver";
+import type { CommitOutcome, CommitRequest } from "@scrollback/store-core/driver";
+import type { Value } from "./sessions.ts";
 import { SEPARATOR, toBigint, toText } from "./text.ts";
 
 /** The arguments of `commit_v1`. */
-export function commitArguments(request: CommitRequest): unknown[] {
+export function commitArguments(request: CommitRequest): Value[] {
   const { append, drop, metadata, maxMessages, ttlMs } = request;
   return [
     toText(request.threadId),
@@ -12,8 +13,8 @@ export function commitArguments(request: CommitRequest): unknown[] {
     request.newIncarnation,
     expectedArgument(request.expectedRevision),
     drop === "all" ? -1 : drop,
-    append.length === 0 ? null : append.map(toText).join(SEPARATOR),
-    append.map(kindOfRecord).join(""),
+    append.length === 0 ? null : append.map(({ text }) => toText(text)).join(SEPARATOR),
+    append.map(({ kind }) => kind).join(""),
     timesArgument(request),
     metadata === undefined ? null : toText(metadata ?? ""),
     maxMessages === undefined ? null : toBigint(maxMessages),
@@ -24,14 +25,11 @@ export function commitArguments(request: CommitRequest): unknown[] {
   ];
 }
 
-/** The times of the records as `commit_v1` takes them. A record of another layout has the commit's time. */
+/** The times of the messages as `commit_v1` takes them. */
 function timesArgument({ append, updatedAt }: CommitRequest): string | null {
-  const times = append.map((record) => Number(timed.exec(record)?.[1] ?? updatedAt));
+  const times = append.map(({ createdAt }) => createdAt);
   return times.every((time) => time === updatedAt) ? null : times.join();
 }
-
-/** A record with its time. */
-const timed = /^1.(\d{13})/s;
 
 /** The expected revision as the functions take it. */
 export function expectedArgument(expected: string | null | undefined): string | null {

@@ -12,12 +12,16 @@ const conflictInTransaction = retryable(
 );
 const slow = retryable("the server cancelled the request, for example by statement_timeout; see cause");
 const locked = retryable("another transaction holds the thread or entry for more than 3 seconds; see cause");
-const otherTable = unsupported(
+/** Also found by `setup()`. */
+export const otherTable = unsupported(
   "the schema has other tables or functions than the stores need; name a schema of its own in the option schema, or run setup()",
 );
-const notSetUp = permanent(
-  "the schema lacks tables or functions that the stores need; run setup(), or the migrations that the package's documentation names",
-);
+const notSetUp: ErrorClassification = {
+  ...permanent(
+    "the schema lacks tables or functions that the stores need; run setup(), set the option setup, or run the migrations that the package's documentation names",
+  ),
+  isMissing: true,
+};
 const encoding = unsupported(
   "the database cannot hold a character of the message; its encoding must be UTF8: create it with ENCODING 'UTF8'",
 );
@@ -30,7 +34,35 @@ const clientLost = permanent(
   "client: the given Client has lost its connection or was ended; use a Pool, which reconnects",
 );
 const inTransaction = permanent(
-  "client: a statement in the transaction of the given Client failed, or the given Pool has connections in transactions that were never ended; roll back",
+  "client: a statement in the transaction of the given Client failed; roll back",
+);
+/** Another connection of the pool may be in none. */
+const leftInTransaction = retryable(
+  "client: the given Pool has connections in transactions that were never ended; roll back each before its connection goes back",
+);
+/** Native bindings before pg 8.21. What is written in a transaction that its owner left open would be lost. */
+export const untoldState = unsupported(
+  "client: the given Pool does not tell whether a connection is in a transaction; use pg without native bindings, or pg 8.21 or newer",
+);
+/** Found by the second PGlite. */
+export const folderInUse = unsupported(
+  "client: another PGlite of this process has the same folder open, and two damage it; use one PGlite, or close the other",
+);
+const held = retryable(
+  "the PGlite answered nothing for 10 seconds: a transaction on it is open; within client.transaction() pass the transaction as client",
+);
+/** Raised by `hidden_v1`. */
+const hiddenRow = (table: string) =>
+  permanent(
+    `a policy or a trigger of the table ${table} hides a row of the thread or entry from the user, or leaves its write out; nothing was written; let the user read and write all rows of its tenant`,
+  );
+/** Raised by `tenant_v1`: clients send UTF-8, whatever another user of the connection has set. */
+const clientEncoding = unsupported(
+  "the connection's client_encoding must be UTF8; a SET client_encoding is left over on it: run RESET client_encoding",
+);
+/** The server compares a table's publications with its replica identity before each update and deletion. */
+const publication = permanent(
+  "a publication of the schema's tables has a column list without the primary key, or a row filter of other columns, so the server refuses updates or deletions; publish all columns and rows; see cause",
 );
 const clientClosed = permanent("client: the given Pool was ended");
 
@@ -58,7 +90,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "42601": unsupported("the server does not understand the stores' SQL; it must be PostgreSQL; see cause"), // syntax_error
   "42703": otherTable, // undefined_column
   "42704": unsupported(
-    "the database has no type vector, which a search by vectors needs; install pgvector and run CREATE EXTENSION vector, in a schema of the search_path",
+    "the database has no type vector, which a search by vectors needs; install pgvector and run CREATE EXTENSION vector",
   ), // undefined_object
   "42710": otherTable, // duplicate_object
   "42723": otherTable, // duplicate_function
@@ -66,6 +98,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "42883": notSetUp, // undefined_function
   "42P01": notSetUp, // undefined_table
   "42P07": otherTable, // duplicate_table
+  "42P13": otherTable, // invalid_function_definition: a function with other results
   "42P10": otherTable, // invalid_column_reference: no unique constraint on the keys
   "53100": permanent("the server's disk is full"), // disk_full
   "53200": retryable("the server has no memory left"), // out_of_memory
@@ -78,6 +111,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "57P03": shutdown, // cannot_connect_now
   "58000": retryable("the server's system failed; see cause"), // system_error
   "58030": retryable("the server could not read or write its files; see cause"), // io_error
+  SB002: clientEncoding,
 };
 
 /** Messages of pg, without a code, about a lost connection, a connection timeout or a missing reply. */
@@ -90,11 +124,16 @@ export class OpenTransactionError extends Error {
   override readonly name = "OpenTransactionError";
 }
 
+/** A PGlite that does not answer, because a transaction on it is open. */
+export class HeldError extends Error {
+  override readonly name = "HeldError";
+}
+
 /** What a request is sent on: a pool of the stores, a pool or one connection that was handed in, or an embedded database. */
 export type ClientKind = "own pool" | "pool" | "connection" | "embedded";
 
 /**
- * See `RecordLog.classifyError`.
+ * See `Driver.classifyError`.
  *
  * @param server the server that the client connects to, `host:port`.
  */
@@ -104,11 +143,16 @@ export function classifyError(
   kind: ClientKind,
 ): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof OpenTransactionError) return inTransaction;
+  if (error instanceof OpenTransactionError) return leftInTransaction;
+  if (error instanceof HeldError) return held;
   const state = sqlStateOf(error);
+  if (state === "SB001") return hiddenRow(String(Reflect.get(error, "table")));
+  // By the name of the server's function: the texts are in the server's language, and another error has the same SQLSTATE.
+  if (state && Reflect.get(error, "routine") === "CheckCmdReplicaIdentity") return publication;
   if (state) {
     const known = Object.hasOwn(errorsBySqlState, state) ? errorsBySqlState[state] : undefined;
     if (known === conflict && kind === "connection") return conflictInTransaction;
+    if (known === inTransaction && kind === "pool") return leftInTransaction;
     if (known) return known;
     // Class 08 are connection exceptions; a pooler without a server for the connection reports 57P.
     return state.startsWith("08") || state.startsWith("57P") ? lost(error, server) : undefined;
@@ -124,19 +168,13 @@ export function classifyError(
   return network(error, server);
 }
 
-/** See `ConnectionPool.verdictOn`. */
-export function verdictOn(error: unknown): "reply" | "lost" | "other" {
-  if (!(error instanceof Error)) return "other";
-  const state = sqlStateOf(error);
-  // Another connection is in no transaction. Closing this one rolls the request back.
-  if (state === "25P02" || error instanceof OpenTransactionError) return "lost";
-  // The connection is lost or closes (08, 57P), or leads to a server that is read-only now (25006).
-  if (state) return /^(?:08|25|57P)/.test(state) ? "other" : "reply";
-  const isLost =
-    ["ECONNRESET", "EPIPE"].includes(String(Reflect.get(error, "code"))) ||
-    /^Connection terminated(?: unexpectedly)?$/.test(error.message) ||
-    unusableClient.test(error.message);
-  return isLost ? "lost" : "other";
+/**
+ * See `ConnectionPool.isReply`. After some replies the connection closes (08, 57P), leads to a server that is read-only now (25006), or is in
+ * a transaction (25P02), which closing it rolls back.
+ */
+export function isReply(error: unknown): boolean {
+  const state = error instanceof Error ? sqlStateOf(error) : undefined;
+  return state !== undefined && !/^(?:08|25|57P)/.test(state);
 }
 
 /** Whether a row with the same key is there. */

@@ -1,7 +1,7 @@
 import { PendingCalls } from "@scrollback/store-core/driver";
 import { Client, type Pool } from "pg";
 import { isPglite, type PgliteClient, type PostgresSchema } from "./options.ts";
-import type { Rows } from "./sessions.ts";
+import { askPglite, configOf, type Rows, type Value } from "./sessions.ts";
 
 /** The channel of all schemas. 006-watch.sql names it too. */
 const CHANNEL = "scrollback";
@@ -18,7 +18,7 @@ export interface ListenerEvents {
 export interface Listener {
   /** Connects and begins to listen. Called first. Does not settle if the server hangs. */
   open(): Promise<void>;
-  query(text: string, values: readonly unknown[]): Promise<Rows>;
+  query(text: string, values: readonly Value[]): Promise<Rows>;
   /** Closes the connection at once, also while it opens. */
   close(): Promise<void>;
 }
@@ -57,8 +57,8 @@ class PgListener implements Listener {
     await this.#client.query(`LISTEN ${CHANNEL}`);
   }
 
-  async query(text: string, values: readonly unknown[]): Promise<Rows> {
-    return (await this.#client.query<unknown[]>({ text, values: [...values], rowMode: "array" })).rows;
+  async query(text: string, values: readonly Value[]): Promise<Rows> {
+    return (await this.#client.query<(string | null)[]>(configOf(text, values))).rows;
   }
 
   async close(): Promise<void> {
@@ -91,8 +91,8 @@ class PgliteListener implements Listener {
     await listening;
   }
 
-  async query(text: string, values: readonly unknown[]): Promise<Rows> {
-    return (await this.#client.query(text, [...values], { rowMode: "array" })).rows as Rows;
+  async query(text: string, values: readonly Value[]): Promise<Rows> {
+    return await askPglite(this.#client, text, values);
   }
 
   async close(): Promise<void> {

@@ -15,8 +15,19 @@ import { DEFAULT_SCHEMA } from "./text.ts";
 
 /** A PGlite, or a transaction on it, as far as the stores use it. */
 export interface PgliteClient {
-  query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<{ rows: unknown[] }>;
+  query(
+    text: string,
+    values: (string | null)[],
+    options: {
+      rowMode: "array";
+      parsers: Record<number, (value: string) => unknown>;
+      serializers: Record<number, (value: string) => string>;
+    },
+  ): Promise<{ rows: unknown[] }>;
   exec(text: string): Promise<unknown>;
+  /** Absent for a database in memory and for a transaction. */
+  readonly dataDir?: string;
+  readonly closed?: boolean;
   listen?(channel: string, callback: (payload: string) => void): Promise<() => Promise<void>>;
 }
 
@@ -99,12 +110,7 @@ const isClient: Check = (value) => {
   if (problem) return problem;
   const client = value as PostgresClient;
   if (isPglite(client)) return undefined;
-  const problemOfPg = hasMethods("query", "connect", "on")(value);
-  if (problemOfPg) return problemOfPg;
-  const settings: object = isPool(client) ? client.options : client;
-  return "binary" in settings && settings.binary
-    ? "must not have pg's option binary: the stores read texts"
-    : undefined;
+  return hasMethods("query", "connect", "on")(value);
 };
 
 const isPostgresUrl = isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, searchParams }) => {

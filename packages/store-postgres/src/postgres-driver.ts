@@ -19,13 +19,13 @@ import { commitArguments, commitOutcomeOf, expectedArgument, outcomeOf } from ".
 import { PostgresEntries } from "./entries.ts";
 import { type ClientKind, classifyError } from "./errors.ts";
 import { Functions } from "./functions.ts";
-import { listArguments, listingOf } from "./list.ts";
+import { LIST_COLUMNS, listArguments, listingOf } from "./list.ts";
 import { listenersOf } from "./listener.ts";
 import { migrate, setupScript } from "./migrations.ts";
 import { kindOf, locationOf, type PostgresSchema } from "./options.ts";
-import { readArguments, viewOf } from "./read.ts";
+import { readThread } from "./read.ts";
 import { type Session, sessionOf } from "./sessions.ts";
-import { toText } from "./text.ts";
+import { quote, toText } from "./text.ts";
 import { Watches } from "./watches.ts";
 
 /**
@@ -89,8 +89,8 @@ export class PostgresDriver implements Driver {
     return commitOutcomeOf(await this.#functions.value("commit_v1", commitArguments(request)));
   }
 
-  async read(request: ReadRequest): Promise<ThreadView> {
-    return viewOf(request, await this.#functions.rows("read_v1", readArguments(request)));
+  read(request: ReadRequest): Promise<ThreadView> {
+    return readThread(this.#functions, request);
   }
 
   async delete({ threadId, operationId, expectedRevision }: DeleteRequest): Promise<DeleteOutcome> {
@@ -100,14 +100,15 @@ export class PostgresDriver implements Driver {
   }
 
   async list(request: ListRequest): Promise<ThreadListing> {
-    return listingOf(await this.#functions.rows("list_threads_v1", listArguments(request)));
+    return listingOf(await this.#functions.rows("list_threads_v1", LIST_COLUMNS, listArguments(request)));
   }
 
-  async setup(): Promise<void> {
-    await migrate(this.#session, this.#schema);
+  async setup(): Promise<string | undefined> {
+    const made = await migrate(this.#session, this.#schema);
+    return made ? `the tables and functions in the schema ${quote(this.#schema)}` : undefined;
   }
 
-  setupScript(): Promise<string> {
+  async setupScript(): Promise<string> {
     return setupScript(this.#schema);
   }
 

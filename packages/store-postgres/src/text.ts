@@ -6,7 +6,7 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Separates the records of a commit: the ASCII record separator. */
+/** Separates the texts of a commit: the ASCII record separator. */
 export const SEPARATOR = "\x1e";
 /** Begins an escape of two characters, for U+0000, which PostgreSQL's texts cannot hold, and for the separator. */
 const ESCAPE = "\x1a";
@@ -26,6 +26,11 @@ export function fromText(text: string): string {
   return text.includes(ESCAPE)
     ? text.replace(escaped, (whole, code: string) => unescaped.get(code) ?? whole)
     : text;
+}
+
+/** Writes an array of texts as one text. */
+export function textArray(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replace(/["\\]/g, "\\$&")}"`).join()}}`;
 }
 
 /** The number after the last one that is exact in JavaScript. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CONNECT_TIMEOUT_MS, PendingCalls, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
 import { pause } from "@scrollback/store-core/internal";
 import type { Listener, OpenListener } from "./listener.ts";
-import { fromText, quote, toText } from "./text.ts";
+import { fromText, quote, textArray, toText } from "./text.ts";
 
 /** A thread stays watched for a minute. */
 const RENEW_MS = 30_000;
@@ -11,6 +11,9 @@ const LOCKED_MS = 1_000;
 
 /** A connection that lasted so long begins with short pauses again when it is lost. */
 const LASTING_MS = 10_000;
+const COLUMNS = ["id", "payload", "is_watched", "was_watched"]
+  .map((column) => `${column}::pg_catalog.text`)
+  .join();
 const NOT_OPEN = "the connection of the option listen was not open in time";
 
 /** A clock whose pauses do not keep the process alive. */
@@ -163,18 +166,18 @@ export class Watches {
     ids: readonly string[],
     waits: boolean,
   ): Promise<void> {
-    const text = `SELECT id, payload, is_watched, was_watched FROM ${quote(this.#options.schema)}.watch_v1($1, $2)`;
-    const call = () => listener.query(text, [ids.map(toText), waits]);
+    const text = `SELECT ${COLUMNS} FROM ${quote(this.#options.schema)}.watch_v1($1, $2)`;
+    const call = () => listener.query(text, [textArray(ids.map(toText)), waits]);
     const rows = await session.run(call, REPLY_TIMEOUT_MS);
     const found = new Map(rows.map(([id, ...state]) => [fromText(String(id)), state]));
     for (const id of ids) {
       const watched = this.#threads.get(id);
       if (!watched) continue;
       const [payload, isWatched, wasWatched] = found.get(id) ?? [];
-      if (payload !== undefined && isWatched !== true) continue;
+      if (payload !== undefined && isWatched !== "true") continue;
       this.#pending.delete(id);
       // One that does not exist is looked for at the next renewal.
-      const isUnbroken = wasWatched === true && payload === watched.payload;
+      const isUnbroken = wasWatched === "true" && payload === watched.payload;
       this.#setPayload(watched, payload === undefined ? undefined : String(payload));
       if (payload !== undefined && !isUnbroken) this.#hint(watched);
     }

@@ -62,6 +62,11 @@ describe("a caller's client", () => {
     create: createPostgresStores,
     secret: "hush",
     handIn: handIn({}),
+    unprepared: async () => {
+      const { url, schema, ...empty } = await makeSchema(used.url, () => "");
+      onTestFinished(() => empty[Symbol.asyncDispose]());
+      return { url, schema };
+    },
     otherSettings: {
       "backslashes that escape": handIn({ options: "-c standard_conforming_strings=off" }),
       "another encoding": handIn({ options: "-c client_encoding=LATIN1" }),
@@ -199,11 +204,8 @@ describe("TLS and logins", () => {
 });
 
 test("a text that violates a constraint is in no error", async () => {
-  await using own = await makeSchema(used.url, async (schema) =>
-    (await setupScript(schema)).replace(
-      "record text NOT NULL",
-      "record text NOT NULL CHECK (record <> record)",
-    ),
+  await using own = await makeSchema(used.url, (schema) =>
+    setupScript(schema).replace("text text NOT NULL", "text text NOT NULL CHECK (text <> text)"),
   );
   await using stores = createPostgresStores({ url: own.url, schema: own.schema });
   const error = await rejection(stores.open().addMessages([user("a private text")]));

@@ -30,14 +30,18 @@ test("a commit with all that it can have", () => {
     ...request,
     expectedRevision: "a.1-b",
     drop: "all",
-    append: ['1u0000000000001{"a":"\x1e"}', "1t0000000000001\0", "1x"],
-    metadata: "1m\0",
+    append: [
+      { kind: "u", createdAt: 1, text: '{"a":"\x1e"}' },
+      { kind: "t", createdAt: 1, text: "\0" },
+      { kind: "o", createdAt: 2, text: "x" },
+    ],
+    metadata: "m\0",
     maxMessages: Number.MAX_VALUE,
     trimming: "exact",
     ttlMs: 1.5,
   };
-  const records = '1u0000000000001{"a":"\x1a1"}\x1e1t0000000000001\x1a0\x1e1x';
-  const changed = ["a.1-b", -1, records, "uto", "1,1,2", "1m\x1a0", 2 ** 53, true, 1];
+  const texts = '{"a":"\x1a1"}\x1e\x1a0\x1ex';
+  const changed = ["a.1-b", -1, texts, "uto", "1,1,2", "m\x1a0", 2 ** 53, true, 1];
   expect(commitArguments(all)).toEqual([...common, ...changed, 1, 2]);
 });
 

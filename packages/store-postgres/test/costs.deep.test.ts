@@ -101,10 +101,10 @@ describe("a commit", () => {
     for (let message = 0; message < 100; message++) await store.addMessages(hello);
     sent.splice(0);
     await store.addMessages(hello);
-    const records = String(sent[0]?.values?.[6] ?? "");
-    expect(records).toContain("Hello");
+    const texts = String(sent[0]?.values?.[6] ?? "");
+    expect(texts).toContain("Hello");
     // The thread's id has 36 bytes.
-    const rest = sizeOf(sent[0] as SentQuery) - records.length;
+    const rest = sizeOf(sent[0] as SentQuery) - texts.length;
     expect(rest).toBeLessThanOrEqual(bytes);
     expect(rest).toBeGreaterThan(bytes - 60);
   });
@@ -204,7 +204,7 @@ describe("in tables of 20,000 rows", () => {
     await client.query(`INSERT INTO ${used.quoted}.threads
         (tenant, id, life, number, tag, created_at, updated_at, first, next, userless, startless, newest_compaction)
       SELECT '', 'thread ' || n, 'life ' || n, 1, 'tag', now(), now(), 1, 2, 1, 1, 0 FROM generate_series(1, 20000) AS n;
-      INSERT INTO ${used.quoted}.messages SELECT '', 'life ' || n, 1, now(), 'user', '1u' FROM generate_series(1, 20000) AS n;
+      INSERT INTO ${used.quoted}.messages SELECT '', 'life ' || n, 1, 'u', now(), '{}' FROM generate_series(1, 20000) AS n;
       INSERT INTO ${used.quoted}.operations SELECT '', 'life ' || n, sha256('x'), 1, 'tag', 'digest', now() FROM generate_series(1, 20000) AS n;
       ANALYZE`);
     const driver = new PostgresDriver(parseOptions({ client, schema: used.schema }).used);

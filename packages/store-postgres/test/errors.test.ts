@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import {
   type ClientKind,
   classifyError,
+  isReply,
   isUniqueViolation,
   OpenTransactionError,
-  verdictOn,
 } from "../src/errors.ts";
 
 const reply = (code: string, message = "as the server says it"): DatabaseError =>
@@ -100,26 +100,12 @@ describe("the classification of pg's own errors", () => {
     });
   });
 
-  test("only a connection that was lost immediately is replaced immediately", () => {
-    const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
-    for (const error of [
-      reset,
-      new Error("Connection terminated unexpectedly"),
-      new Error("Connection terminated"),
-      new Error("Client has encountered a connection error and is not queryable"),
-      new OpenTransactionError(),
-      reply("25P02"),
-    ])
-      expect(verdictOn(error)).toBe("lost");
-    const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
-    const late = new Error("Connection terminated due to connection timeout");
-    for (const error of [refused, late, new Error("Query read timeout"), reply("57P01"), "text"])
-      expect(verdictOn(error)).toBe("other");
-  });
-
-  test("a connection is reused after a reply, unless the server closes it or became read-only", () => {
-    for (const state of ["42P01", "40P01", "53100"]) expect(verdictOn(reply(state)), state).toBe("reply");
-    for (const state of ["08006", "25006", "57P01"]) expect(verdictOn(reply(state)), state).toBe("other");
+  test("a connection is reused after a reply, unless the server closes it, became read-only or is in a transaction", () => {
+    for (const state of ["42P01", "40P01", "53100"]) expect(isReply(reply(state)), state).toBe(true);
+    for (const state of ["08006", "25006", "57P01", "25P02"])
+      expect(isReply(reply(state)), state).toBe(false);
+    for (const error of [new OpenTransactionError(), new Error("Query read timeout"), "text"])
+      expect(isReply(error)).toBe(false);
   });
 
   test("a caller's Client never reconnects", () => {

@@ -46,8 +46,7 @@ async function eavesdrop(url: string) {
 
 /** The connections of the database that listen. */
 async function listening({ pool }: Pick<TestSchema, "pool">, name: string): Promise<number[]> {
-  const text =
-    "SELECT pid FROM pg_stat_activity WHERE query ~ '^(LISTEN|SELECT id, payload)' AND application_name = $1";
+  const text = "SELECT pid FROM pg_stat_activity WHERE query ~ '^LISTEN|watch_v1' AND application_name = $1";
   return (await pool.query<{ pid: number }>(text, [name])).rows.map(({ pid }) => pid);
 }
 

@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { setupScript } from "../src/migrations.ts";
 
-test("the script runs every file of SQL, in order, each in a transaction of its own", async () => {
-  const script = await setupScript("scrollback");
+test("the script runs every file of SQL, in order, each in a transaction of its own", () => {
+  const script = setupScript("scrollback");
   const names = [...script.matchAll(/^INSERT INTO "scrollback"\.migrations .* VALUES \((\d+), '(.*)'\);$/gm)];
   const files = readdirSync(new URL("../sql", import.meta.url)).sort();
   expect(names.map(([, number, name]) => [Number(number), name])).toEqual(
@@ -14,8 +14,8 @@ test("the script runs every file of SQL, in order, each in a transaction of its 
     expect(script.match(new RegExp(`^${word};$`, "gm"))).toHaveLength(files.length);
 });
 
-test("the script names another schema everywhere", async () => {
-  const script = await setupScript(`it's "mine" $&`);
+test("the script names another schema everywhere", () => {
+  const script = setupScript(`it's "mine" $&`);
   expect(script).not.toContain('"scrollback"');
   expect(script).toContain(`CREATE FUNCTION "it's ""mine"" $&".commit_v1(`);
 });

@@ -1,11 +1,11 @@
-import { neonConfig, Pool } from "@neondatabase/serverless";
+import { Pool } from "@neondatabase/serverless";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import type { PostgresClient } from "../src/options.ts";
 import { users } from "./messages.ts";
 import { makeSchema } from "./schema.ts";
-import { startWebSocketProxy } from "./websocket-proxy.ts";
+import { startNeonProxy } from "./websocket-proxy.ts";
 
 const server = startServer("postgres");
 afterAll(async () => (await server).stop());
@@ -13,13 +13,7 @@ afterAll(async () => (await server).stop());
 async function setUp() {
   const { url } = await server;
   const schema = await makeSchema(url);
-  const { hostname: host, port } = new URL(url);
-  const proxy = await startWebSocketProxy({ host, port: Number(port) });
-  neonConfig.wsProxy = () => proxy.address;
-  neonConfig.useSecureWebSocket = false;
-  // The server is no Neon, which begins TLS and the login without waiting.
-  neonConfig.pipelineTLS = false;
-  neonConfig.pipelineConnect = false;
+  const proxy = await startNeonProxy(url);
   const pool = new Pool({ connectionString: url, max: 4 });
   pool.on("error", () => undefined);
   onTestFinished(async () => {

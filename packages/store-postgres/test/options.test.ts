@@ -1,6 +1,6 @@
 import { runFactory } from "@scrollback/conformance";
 import { openStores } from "@scrollback/store-core";
-import { Client, type ClientConfig, Pool } from "pg";
+import { Client, Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { parseOptions } from "../src/options.ts";
@@ -8,8 +8,6 @@ import { PostgresDriver } from "../src/postgres-driver.ts";
 import { quote } from "../src/text.ts";
 
 const url = "postgres://localhost/app";
-/** An option of pg that is missing in its types. */
-const binary: ClientConfig & { binary: boolean } = { binary: true };
 
 runFactory({
   name: "PostgreSQL",
@@ -29,8 +27,6 @@ runFactory({
       [{ url, schema: "\ud800" }, "schema"],
       [{ url, schema: "é".repeat(32) }, "schema"],
       [{ url, schema: 7 }, "schema"],
-      [{ client: new Pool(binary) }, "client"],
-      [{ client: new Client(binary) }, "client"],
     ],
     wrongUrls: [
       "localhost:5432",

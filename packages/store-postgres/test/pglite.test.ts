@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
@@ -18,6 +21,11 @@ test("stores on a PGlite need no server, and leave it open", async () => {
   await store.commit({ metadata: { title: "NUL \0, lone \ud800" } });
   expect((await store.read()).metadata).toEqual({ title: "NUL \0, lone \ud800" });
   expect((await stores.listThreads()).threads).toMatchObject([{ threadId: "a", count: 3 }]);
+  const { rows } = await client.query<{ n: number }>(
+    "SELECT sum(octet_length(text))::int AS n FROM scrollback.messages",
+  );
+  const [sized] = (await stores.listThreads({ sizes: true })).threads;
+  expect(sized?.bytes).toBeGreaterThan(Number(rows[0]?.n) + 30);
   await stores.deleteThread("a");
   expect(await store.listMessages()).toEqual([]);
   await stores.close();
@@ -128,4 +136,61 @@ test("close does not wait for a transaction on the PGlite, and leaves no listene
   await transaction;
   const channels = () => held.query<{ channel: string }>("SELECT pg_listening_channels() AS channel");
   await expect.poll(async () => (await channels()).rows).toEqual([]);
+});
+
+test("a call that a transaction of its own caller holds up fails after 10 seconds, and says what to pass", async () => {
+  const stores = createPostgresStores({ client });
+  await stores.setup();
+  const failed = client.transaction(async () => await rejection(stores.open("held").addMessages(users(1))));
+  const error = await failed;
+  expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  expect(error?.message).toContain("within client.transaction() pass the transaction as client");
+  await stores.open("free").addMessages(users(1));
+});
+
+test("a second PGlite on one folder is refused until the first is closed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "scrollback-pglite-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const first = await PGlite.create(folder);
+  await createPostgresStores({ client: first }).setup();
+  await createPostgresStores({ client: first }).open("a").addMessages(users(1));
+  const second = await PGlite.create(`file://${folder}`);
+  const stores = createPostgresStores({ client: second });
+  for (const call of [() => stores.setup(), () => stores.open("a").addMessages(users(1))])
+    expect(await rejection(call())).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("another PGlite"),
+    });
+  await second.close();
+  await first.close();
+  const third = await PGlite.create(folder);
+  expect(await createPostgresStores({ client: third }).open("a").listMessages()).toEqual(users(1));
+  await third.close();
+});
+
+test("parsers and serializers of a PGlite change nothing", async () => {
+  const oids = [16, 20, 21, 23, 25, 701, 1009, 1021, 1043];
+  for (const parse of [Number, (value: string) => ({ value })]) {
+    const parsers = Object.fromEntries(oids.map((oid) => [oid, parse]));
+    const serializers = Object.fromEntries(oids.map((oid) => [oid, () => "wrong"]));
+    const own = await PGlite.create({ parsers, serializers });
+    const stores = createPostgresStores({ client: own, listen: true });
+    await stores.setup();
+    for (const id of ["a", "b", "c"]) await stores.open(id, { ttlMs: 1e8 }).addMessages(users(2));
+    const listed: string[] = [];
+    for await (const { threadId } of stores.iterateThreads({ limit: 2 })) listed.push(threadId);
+    expect(listed).toEqual(["a", "b", "c"]);
+    expect(await stores.open("a").listMessages()).toEqual(users(2));
+    const index = stores.index("i");
+    const entry = { version: 1, order: 1, value: 1, expiresAt: Date.now() + 1e8 };
+    expect(await index.insert({ key: "k", id: "1" }, entry)).toBe(true);
+    expect(await index.update({ key: "k", id: "1" }, { ...entry, version: 2 })).toBe(1);
+    expect((await index.list()).entries).toEqual([{ key: "k", id: "1", ...entry, version: 2 }]);
+    expect(await index.remove({ key: "k", id: "1" })).toBe(true);
+    let hints = 0;
+    using _watch = stores.watch("a", () => hints++);
+    await expect.poll(() => hints).toBe(1);
+    await stores.close();
+    await own.close();
+  }
 });

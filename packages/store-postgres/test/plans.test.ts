@@ -47,7 +47,7 @@ test.each(cases)("no verb reads more rows in long tables, %s", async (_, isAnaly
   await client.exec(`RESET ROLE; INSERT INTO s.threads
       (tenant, id, life, number, tag, created_at, updated_at, first, next, userless, startless, newest_compaction, expires_at)
     SELECT 'big', 'thread ' || n, 'life ' || n, 1, 'tag', now(), now(), 1, 2, 1, 1, 0, now() + interval '1 h' FROM generate_series(1, ${ROWS}) AS n;
-    INSERT INTO s.messages SELECT 'big', 'life ' || n, 1, now(), 'user', '1u' FROM generate_series(1, ${ROWS}) AS n;
+    INSERT INTO s.messages SELECT 'big', 'life ' || n, 1, 'u', now(), '{}' FROM generate_series(1, ${ROWS}) AS n;
     INSERT INTO s.operations SELECT 'big', 'life ' || n, sha256('x'), 1, 'tag', 'digest', now() FROM generate_series(1, ${ROWS}) AS n;
     INSERT INTO s.entries SELECT 'big', 'big' || chr(30) || 'place ' || n, 'list', 'key', 'id', 'sort ' || n, 1, 'value', now() + interval '1 h' FROM generate_series(1, ${ROWS}) AS n;
     INSERT INTO s.entries SELECT 'big', 'big' || chr(30) || 'place of index ' || n, 'index ' || n, 'key', 'id', 'sort', 1, 'value', now() + interval '1 h' FROM generate_series(1, ${ROWS}) AS n;

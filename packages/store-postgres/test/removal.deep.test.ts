@@ -79,7 +79,7 @@ describe("a sweep", () => {
     await stores.deleteThread("deleted now");
     // That deletion has removed up to ten older ones.
     await used.pool.query(`INSERT INTO ${used.quoted}.deletions
-      SELECT '', sha256(n::text::bytea), sha256('o'), NULL, now() - interval '11 s' FROM generate_series(1, 5) AS n`);
+      SELECT '', sha256(n::text::bytea), sha256('o'), '', now() - interval '11 s' FROM generate_series(1, 5) AS n`);
     expect(await sweep(2)).toBe(2 + 1 + 2);
     expect(await sweep(2)).toBe(1 + 0 + 2);
     expect(await sweep(2)).toBe(1);

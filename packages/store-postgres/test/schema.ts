@@ -44,10 +44,11 @@ export function rawAccessTo(quoted: string, query: Query): RawAccess {
         "\n",
       );
     },
-    async plant(threadId, sequence, record) {
-      const text = `UPDATE ${quoted}.messages m SET record = $3 FROM ${quoted}.threads t
+    async plant(threadId, sequence, { kind, createdAt, text: planted }) {
+      const text = `UPDATE ${quoted}.messages m
+        SET kind = $3, created_at = to_timestamp($4::float8 / 1000), text = $5 FROM ${quoted}.threads t
         WHERE t.id = $1 AND m.tenant = t.tenant AND m.life = t.life AND m.sequence = $2`;
-      await query(text, [toText(threadId), sequence, toText(record)]);
+      await query(text, [toText(threadId), sequence, kind, createdAt, toText(planted)]);
     },
   };
 }
@@ -58,7 +59,7 @@ export async function makeSchema(url: string, define: typeof setupScript = setup
   pool.on("error", () => undefined);
   const schema = newSchemaName();
   const quoted = quote(schema);
-  const definition = await define(schema);
+  const definition = define(schema);
   if (definition !== "") await pool.query(definition);
   return {
     url,

@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { startServer } from "@scrollback/conformance/servers";
 import { Client, type Pool } from "pg";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { setupScript } from "../src/migrations.ts";
 import { quote } from "../src/text.ts";
@@ -39,7 +42,7 @@ async function clientOf(url: string): Promise<Client> {
   return client;
 }
 
-const noScript = async () => "";
+const noScript = () => "";
 const optionsOf = ({ url, schema }: TestSchema) => ({ url, schema });
 
 /** The names of the applied migrations, and of all tables, views and functions in a schema. */
@@ -77,8 +80,8 @@ describe("setup", () => {
   });
 
   test("runs only the missing migrations", async () => {
-    const used = await ownSchema(async (schema) => {
-      const [first = ""] = (await setupScript(schema)).split("COMMIT;");
+    const used = await ownSchema((schema) => {
+      const [first = ""] = setupScript(schema).split("COMMIT;");
       return `${first}COMMIT;`;
     });
     expect((await contentOf(used)).applied).toEqual(allMigrations.slice(0, 1));
@@ -105,7 +108,7 @@ describe("setup", () => {
       const used = await ownSchema(noScript);
       const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(used)));
       // The script fails if another one is first.
-      const script = used.pool.query(await setupScript(used.schema)).catch((error: unknown) => error);
+      const script = used.pool.query(setupScript(used.schema)).catch((error: unknown) => error);
       await Promise.all(all.map((stores) => stores.setup()));
       await script;
       expect((await contentOf(used)).applied).toEqual(allMigrations);
@@ -142,9 +145,7 @@ describe("setup", () => {
 
   test("is named by the error of a call that needs it", async () => {
     const missing = await ownSchema(noScript);
-    const half = await ownSchema(
-      async (schema) => `${(await setupScript(schema)).split("COMMIT;")[0]}COMMIT;`,
-    );
+    const half = await ownSchema((schema) => `${setupScript(schema).split("COMMIT;")[0]}COMMIT;`);
     for (const used of [missing, half]) {
       await using stores = createPostgresStores(optionsOf(used));
       const error = await rejection(stores.open("a").listMessages());
@@ -233,7 +234,7 @@ describe("setup", () => {
     for (const sql of [`TRUNCATE ${quoted}.threads`, `ALTER TABLE ${quoted}.threads ADD x int`])
       await expect(asApp.query(sql)).rejects.toMatchObject(denied);
     await asSweeper.query(`SELECT ${quoted}.sweep_v1()`);
-    for (const column of ["messages.record", "threads.id", "threads.metadata", "entries.value"]) {
+    for (const column of ["messages.text", "threads.id", "threads.metadata", "entries.value"]) {
       const [table = "", name = ""] = column.split(".");
       await expect(asSweeper.query(`SELECT ${name} FROM ${quoted}.${table}`)).rejects.toMatchObject(denied);
     }
@@ -276,5 +277,83 @@ describe("setup", () => {
     expect(await rejection(store.addMessages([user("日本")]))).toMatchObject({ code: "UNSUPPORTED" });
     expect(await store.listMessages()).toEqual([user("café")]);
     await used.pool.end();
+  });
+});
+
+describe("the option setup", () => {
+  const child = fileURLToPath(new URL("setup-child.ts", import.meta.url));
+
+  test("makes the schema at the first calls of several processes at once, and says it", async () => {
+    const used = await ownSchema(noScript);
+    const ids = ["a", "b", "c", "d"];
+    const run = (id: string) => promisify(execFile)(process.execPath, [child, used.url, used.schema, id]);
+    const outputs = await Promise.all(ids.map(run));
+    expect((await contentOf(used)).applied).toEqual(allMigrations);
+    await using stores = createPostgresStores(optionsOf(used));
+    for (const id of ids) expect(await stores.open(id).listMessages()).toEqual(users(1));
+    const notices = outputs.flatMap(({ stderr }) => stderr.match(/setup: postgres: made .*/g) ?? []);
+    expect(new Set(notices)).toEqual(
+      new Set([`setup: postgres: made the tables and functions in the schema ${used.quoted}`]),
+    );
+  });
+
+  test("makes what calls at once need, and what was dropped later", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    const used = await ownSchema(noScript);
+    await using stores = createPostgresStores({ ...optionsOf(used), setup: true });
+    const place = { key: "k", id: "1" };
+    await Promise.all([
+      ...["a", "b", "c"].map((id) => stores.open(id).addMessages(users(2))),
+      stores.index("i").insert(place, { version: 0, order: 0, value: 1 }),
+      stores.listThreads(),
+    ]);
+    expect((await stores.listThreads()).threads).toHaveLength(3);
+    expect((await stores.index("i").list()).entries).toHaveLength(1);
+    expect(warn).toHaveBeenCalledTimes(1);
+    await used.pool.query(`DROP SCHEMA ${used.quoted} CASCADE`);
+    expect(await stores.open("a").listMessages()).toEqual([]);
+    expect((await contentOf(used)).applied).toEqual(allMigrations);
+  });
+
+  test("needs no privilege to create where all is there, and names it where it is missing", async () => {
+    const there = await ownSchema();
+    const grants = (name: string) =>
+      `GRANT USAGE ON SCHEMA ${there.quoted} TO ${name}; GRANT ALL ON ALL TABLES IN SCHEMA ${there.quoted} TO ${name}`;
+    const url = await newUser(there.pool, grants);
+    await using stores = createPostgresStores({ url, schema: there.schema, setup: true });
+    await stores.open("a").addMessages(users(1));
+    expect(await stores.open("a").listMessages()).toEqual(users(1));
+    const missing = await ownSchema(noScript);
+    await using others = createPostgresStores({ url, schema: missing.schema, setup: true });
+    expect(await rejection(others.open("a").addMessages(users(1)))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("privileges"),
+    });
+    expect((await contentOf(missing)).made).toEqual([]);
+  });
+
+  test("makes nothing in a transaction of the caller, which the missing table has ended", async () => {
+    const used = await ownSchema(noScript);
+    const client = await clientOf(used.url);
+    await using stores = createPostgresStores({ client, schema: used.schema, setup: true });
+    await client.query("BEGIN");
+    const error = await rejection(stores.open("a").addMessages(users(1)));
+    expect(error.message).toContain("the schema lacks tables");
+    await client.query("ROLLBACK");
+    await stores.open("a").addMessages(users(1));
+    expect(await stores.open("a").listMessages()).toEqual(users(1));
+  });
+
+  test("a factory that is closed during the setup fails with CLOSED, and the next one goes on", async () => {
+    const used = await ownSchema(noScript);
+    const stores = createPostgresStores({ ...optionsOf(used), setup: true });
+    const refused = rejection(stores.open("a").addMessages(users(1)));
+    await stores.close();
+    expect(await refused).toMatchObject({ code: "CLOSED" });
+    await using others = createPostgresStores({ ...optionsOf(used), setup: true });
+    await others.open("b").addMessages(users(1));
+    expect(await others.open("b").listMessages()).toEqual(users(1));
   });
 });

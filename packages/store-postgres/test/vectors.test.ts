@@ -1,22 +1,20 @@
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { rejection } from "./rejection.ts";
 
-async function storesOn(client: PGlite) {
-  onTestFinished(() => client.close());
-  const stores = createPostgresStores({ client });
-  await stores.setup();
-  return stores.index("notes");
-}
+// One for both tests: to make one takes seconds on a busy machine.
+const client = await PGlite.create({ extensions: { vector } });
+afterAll(() => client.close());
+const stores = createPostgresStores({ client });
+await stores.setup();
+const index = stores.index("notes");
 
 const place = { key: "a", id: "1" };
 const content = { version: 1, order: 0, value: "A" };
 
 test("without pgvector entries keep vectors, and a search says what to create; afterwards it finds them", async () => {
-  const client = await PGlite.create({ extensions: { vector } });
-  const index = await storesOn(client);
   await index.insert(place, { ...content, vectors: [[0, 2]] });
   const error = await rejection(index.nearest([1, 1]));
   expect(error.code).toBe("UNSUPPORTED");
@@ -34,12 +32,10 @@ test("without pgvector entries keep vectors, and a search says what to create; a
   expect(naming.sort()).toEqual(["insert_entry_v1", "nearest_entries_v1", "update_entry_v1"]);
 });
 
-test("pgvector may be in any schema of the search path", async () => {
-  const client = await PGlite.create({ extensions: { vector } });
-  const index = await storesOn(client);
-  await index.insert(place, { ...content, vectors: [[0, 2]] });
-  await client.exec("CREATE SCHEMA extensions; CREATE EXTENSION vector SCHEMA extensions");
-  expect((await rejection(index.nearest([1, 1]))).code).toBe("UNSUPPORTED");
-  await client.exec("SET search_path = public, extensions");
-  expect(await index.nearest([1, 1])).toHaveLength(1);
+test("pgvector may be in any schema", async () => {
+  await index.insert({ ...place, id: "2" }, { ...content, vectors: [[0, 2]] });
+  await client.exec(
+    `DROP EXTENSION IF EXISTS vector; CREATE SCHEMA "it's"; CREATE EXTENSION vector SCHEMA "it's"`,
+  );
+  expect((await index.nearest([1, 1])).map(({ id }) => id)).toContain("2");
 });

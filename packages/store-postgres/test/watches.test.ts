@@ -30,11 +30,12 @@ function setUp({ renewMs = 3_600_000 } = {}) {
           if (server.refuses) throw new Error("refused");
         },
         async query(_, [ids, waits]) {
-          server.calls.push([ids as string[], waits === true]);
+          const asked: string[] = JSON.parse(String(ids).replace("{", "[").replace("}", "]"));
+          server.calls.push([asked, waits === true]);
           if (server.hangs) await new Promise(() => {});
-          return (ids as string[]).flatMap((id) => {
+          return asked.flatMap((id) => {
             const state = threads.get(id);
-            return state ? [[id, ...state]] : [];
+            return state ? [[id, ...state.map(String)]] : [];
           });
         },
         async close() {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
+import { neonConfig } from "@neondatabase/serverless";
 import { type WebSocket, WebSocketServer } from "ws";
 
 /** A proxy that passes the bytes of each WebSocket to a server, as the one of a serverless database does. */
@@ -32,4 +33,15 @@ export async function startWebSocketProxy(target: {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Has `@neondatabase/serverless` connect through a proxy to a server that is no Neon, which begins TLS and the login without waiting. */
+export async function startNeonProxy(url: string) {
+  const { hostname: host, port } = new URL(url);
+  const proxy = await startWebSocketProxy({ host, port: Number(port) });
+  neonConfig.wsProxy = () => proxy.address;
+  neonConfig.useSecureWebSocket = false;
+  neonConfig.pipelineTLS = false;
+  neonConfig.pipelineConnect = false;
+  return proxy;
 }

@@ -1,6 +1,7 @@
 -- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
--- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
+-- KEYS   1  messages: a list of the thread's messages, oldest first, followed by its footer; a message is a letter for
+--           its kind, 13 digits of its time, and its text
 --        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>,
 --           marks = <commit number> <milliseconds> ...: the times of some of the newest commits, after the newest
 --           commit that is old with 0 for its time, and
@@ -11,10 +12,10 @@
 --        4  the maximum number of messages, trimmed by turns; with a leading "=" trimmed exactly; "0" for no limit
 --        5  the time to live in milliseconds, "0" for no expiry
 --        6  the thread's updatedAt; if a new thread has another createdAt, followed by a space and createdAt
---        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11
+--        7  "append": the messages to append begin at 8; "change": 8 to 10 as below, and the messages begin at 11
 --        8  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 --        9  the number of messages to drop from the end, or "all"
---       10  metadata: "keep", "remove", or "=" and the record
+--       10  metadata: "keep", "remove", or "=" and the text
 -- Returns one string, because a list costs more: the outcome, a space, and a detail
 --        "committed", "repeated"                    the revision
 --        "revision-conflict", "operation-conflict"  the revision, empty if the thread does not exist
@@ -53,9 +54,9 @@ local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
 
 local operation, digest, ttl, updatedAt = 'op:' .. ARGV[1], ARGV[2], ARGV[5], ARGV[6]
-local firstRecord, expected, drop, metadata = 8, 'any', '0', 'keep'
+local firstMessage, expected, drop, metadata = 8, 'any', '0', 'keep'
 if ARGV[7] ~= 'append' then
-  firstRecord, expected, drop, metadata = 11, ARGV[8], ARGV[9], ARGV[10]
+  firstMessage, expected, drop, metadata = 11, ARGV[8], ARGV[9], ARGV[10]
 end
 
 local function milliseconds()
@@ -161,7 +162,7 @@ end
 local commit = commits + 1
 local newRevision = incarnation .. '.' .. commit
 
--- Drop. The index of a record in the list is sequence - listed; the pinned ones are before them.
+-- Drop. The index of a message in the list is sequence - listed; the pinned ones are before them.
 local wasPinned, wasCompaction = pinned, compaction
 local listed = first - (pinned > 0 and 1 or 0) - (compaction > 0 and 1 or 0)
 if drop == 'all' then
@@ -178,7 +179,7 @@ end
 
 -- Append.
 local kept = next
-next = kept + #ARGV - firstRecord + 1
+next = kept + #ARGV - firstMessage + 1
 if userless > kept then
   userless = kept
 end
@@ -186,16 +187,16 @@ if startless > kept then
   startless = kept
 end
 
--- Kinds are read a few records at a time.
+-- Kinds are read a few messages at a time.
 local kinds, readAtOnce = {}, 1
 local function kindAt(sequence)
   if sequence >= kept then
-    return string.sub(ARGV[firstRecord + sequence - kept], 2, 2)
+    return string.sub(ARGV[firstMessage + sequence - kept], 1, 1)
   end
   if not kinds[sequence] then
     local last = math.min(sequence + readAtOnce, kept) - 1
-    for index, record in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
-      kinds[sequence + index - 1] = string.sub(record, 2, 2)
+    for index, message in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
+      kinds[sequence + index - 1] = string.sub(message, 1, 1)
     end
     readAtOnce = math.min(4 * readAtOnce, 32)
   end
@@ -208,7 +209,7 @@ local newest, oldest = next - 1, newestCompaction < kept and kept or first
 while newest >= oldest and kindAt(newest) ~= 'k' do
   newest = newest - 1
   if newest >= oldest and newest < kept and not kinds[newest] then
-    -- Reads the records up to this one.
+    -- Reads the messages up to this one.
     readAtOnce = 32
     kindAt(math.max(first, newest - 31))
   end
@@ -275,7 +276,7 @@ end
 
 -- Write. On a server without free memory the first write of a script decides: HSET is rejected, LTRIM is not. So a commit that
 -- adds to the thread fails before any change, and a commit that only removes succeeds.
-if #ARGV < firstRecord and (metadata == 'keep' or metadata == 'remove') then
+if #ARGV < firstMessage and (metadata == 'keep' or metadata == 'remove') then
   call('LTRIM', MESSAGES, 0, -1)
 end
 if stored[1] and stored[1] ~= revision then
@@ -288,7 +289,7 @@ elseif metadata ~= 'keep' then
   call('HSET', META, 'metadata', string.sub(metadata, 2))
 end
 
--- The indexes of the listed records that stay before the others.
+-- The indexes of the listed messages that stay before the others.
 local front = {}
 for _, sequence in ipairs({pinned, compaction}) do
   if sequence == 0 or sequence >= kept then
@@ -307,7 +308,7 @@ elseif #front > 0 then
   call('LTRIM', MESSAGES, 0, kept - listed - 1)
   local trimmed, gone = math.min(first, kept) - listed, 0
   if trimmed > #front then
-    -- The pinned records are moved temporarily, so that replicas and the append-only file do not get a copy of them each time.
+    -- The pinned messages are moved temporarily, so that replicas and the append-only file do not get a copy of them each time.
     for _, index in ipairs(front) do
       if index > gone then
         call('LTRIM', MESSAGES, index - gone, -1)
@@ -329,14 +330,14 @@ else
 end
 for _, sequence in ipairs({pinned, compaction}) do
   if sequence >= kept then
-    call('RPUSH', MESSAGES, ARGV[firstRecord + sequence - kept])
+    call('RPUSH', MESSAGES, ARGV[firstMessage + sequence - kept])
   end
 end
 local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
 ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next,
   pinned, compaction, newestCompaction, userless, startless, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
-for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
+for from = first > kept and firstMessage + first - kept or firstMessage, last, AT_ONCE do
   call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, last)))
 end
 

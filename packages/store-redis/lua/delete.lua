@@ -64,7 +64,7 @@ if footer then
   if incarnation then
     revision = incarnation .. '.' .. commits
   elseif expected ~= 'any' or format and format ~= '1'
-    or not (format or isOurs or string.find(call('LINDEX', MESSAGES, 0), '^1%l')) then
+    or not (format or isOurs or string.find(call('LINDEX', MESSAGES, 0), '^%l' .. string.rep('%d', 13))) then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
 elseif not isOurs and call('EXISTS', META) == 1 then

@@ -6,7 +6,7 @@
 --        3  the maximum number: of the last ones before, or of the first ones after
 -- Returns  {}: the thread does not exist
 --          {footer}: see commit.lua; alone if its format is unknown
---          {footer, records, revision | nil, metadata | nil}
+--          {footer, messages, revision | nil, metadata | nil}
 
 local MESSAGES, META = KEYS[1], KEYS[2]
 local boundary, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -22,7 +22,7 @@ end
 first, next, pinned, compaction = tonumber(first), tonumber(next), tonumber(pinned), tonumber(compaction)
 local count = next - first + (pinned > 0 and 1 or 0) + (compaction > 0 and 1 or 0)
 
--- The index of the first record with this sequence number or a higher one.
+-- The index of the first message with this sequence number or a higher one.
 local function indexFrom(sequence)
   local isBehind = pinned > 0 and pinned < sequence and 1 or 0
   local isBehindCompaction = compaction > 0 and compaction < sequence and 1 or 0
@@ -37,6 +37,6 @@ else
   start = indexFrom(boundary + 1)
   stop = math.min(count, start + limit)
 end
-local records = start < stop and redis.call('LRANGE', MESSAGES, start, stop - 1) or {}
+local messages = start < stop and redis.call('LRANGE', MESSAGES, start, stop - 1) or {}
 local meta = redis.call('HMGET', META, 'revision', 'metadata')
-return {footer, records, meta[1], meta[2]}
+return {footer, messages, meta[1], meta[2]}

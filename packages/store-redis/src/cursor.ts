@@ -23,11 +23,11 @@ export function formatCursor({ topology, server, process, step, taken }: ScanCur
   return [topology, server, process, step, ...(taken ? [taken.next, taken.mark] : [])].join(".");
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for an invalid cursor. */
-export function parseCursor(cursor: string): ScanCursor {
+/** @param caller the verb, for the error. @throws StoreError `INVALID_ARGUMENT` for an invalid cursor. */
+export function parseCursor(caller: "listThreads" | "listIndexes", cursor: string): ScanCursor {
   const [, topology = "", server = "", process = "", step = "", next, mark] = CURSOR_FORM.exec(cursor) ?? [];
   if (topology === "" || !isUnsigned64(step) || !isUnsigned64(next ?? "0"))
-    invalid("cursor must be one that listThreads() gave");
+    invalid(`${caller}: cursor must be one that ${caller}() gave`);
   const taken = next === undefined || mark === undefined ? undefined : { next, mark };
   return { topology, server, process, step, taken };
 }

@@ -14,7 +14,6 @@ import { entriesPattern, indexKeys, indexOf } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 import { type KeySource, scanPage } from "./scan.ts";
 import { entriesScript, runScript } from "./scripts.ts";
-import { sendOnce } from "./send-once.ts";
 
 /** An entry as `scripts/entries.ts` stores it. */
 type Stored = readonly [id: string, version: string, expiry: string, sort: string, value: string];
@@ -23,10 +22,7 @@ type Stored = readonly [id: string, version: string, expiry: string, sort: strin
 export interface EntrySource {
   readonly client: RedisClient;
   readonly keyPrefix: string;
-  send<T>(
-    request: { readonly signal: AbortSignal | undefined },
-    command: (client: RedisClient) => Promise<T>,
-  ): Promise<T>;
+  send<T>(request: { readonly signal: AbortSignal | undefined }, command: () => Promise<T>): Promise<T>;
 }
 
 /** The index for Redis: a sorted set and a hash for each name, in one slot. `scripts/entries.ts` has the layout. */
@@ -38,7 +34,7 @@ export class RedisEntries implements EntryIndex {
   }
 
   async insertEntry(put: EntryPut): Promise<boolean> {
-    const [outcome] = await this.#run("insert", put, argumentsOf(put), sendOnce);
+    const [outcome] = await this.#run("insert", put, argumentsOf(put));
     return outcome === "inserted";
   }
 
@@ -79,6 +75,7 @@ export class RedisEntries implements EntryIndex {
     const names: string[] = [];
     const source: KeySource = { client, send: (command) => this.#source.send(request, command) };
     const cursor = await scanPage(source, request, {
+      caller: "listIndexes",
       pattern: (clientPrefix) => entriesPattern(clientPrefix, keyPrefix, request.prefix),
       room: () => request.limit - names.length,
       take: async (key) => {
@@ -95,14 +92,11 @@ export class RedisEntries implements EntryIndex {
     verb: string,
     request: { readonly index: string; readonly signal: AbortSignal | undefined },
     values: readonly string[],
-    send: typeof sendOnce = (client, call) => call(client),
   ): Promise<string[]> {
-    const { entries, values: hash } = indexKeys(this.#source.keyPrefix, request.index);
-    const reply = (await this.#source.send(request, (client) =>
-      send(client, (own) =>
-        runScript(own, entriesScript, [entries, hash], [verb, `${Date.now()}`, ...values]),
-      ),
-    )) as string[];
+    const { client, keyPrefix, send } = this.#source;
+    const { entries, values: hash } = indexKeys(keyPrefix, request.index);
+    const run = () => runScript(client, entriesScript, [entries, hash], [verb, `${Date.now()}`, ...values]);
+    const reply = (await send(request, run)) as string[];
     if (reply[0] === "incomplete")
       throw new StoreError(
         "CORRUPT",

@@ -1,3 +1,4 @@
+import { StoreError } from "@scrollback/store-core";
 import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
@@ -47,6 +48,8 @@ const refusals: readonly (readonly [RegExp, ErrorClassification])[] = [
   [/^ERR Client names cannot/, permanent("the server refused connectionName of client; use another name")],
 ];
 const redirected = retryable("the cluster redirected the call too often; see cause");
+/** The message of ioredis for a command that exceeds its `commandTimeout`. */
+export const TIMED_OUT = "Command timed out";
 /** The error code of OpenSSL for a reply that is not TLS. */
 export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
@@ -76,6 +79,18 @@ export function classifyError(error: unknown, server?: string): ErrorClassificat
     return permanent(problem);
   }
   return network(error, server);
+}
+
+/** The error for a client that has ended: by `quit()` or `disconnect()`, or because its `retryStrategy` gave up. */
+export function closedClient(cause: unknown): StoreError {
+  return new StoreError(
+    "UNAVAILABLE",
+    "client: the given client is closed; hand in an open one, or connect it again",
+    {
+      retryable: false,
+      cause,
+    },
+  );
 }
 
 /** Whether an error of ioredis says that it has no connection. It may not contain the reason. */

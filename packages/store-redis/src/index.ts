@@ -1,6 +1,7 @@
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
-import { checkRedisOptions, clientOf, type RedisStoreOptions } from "./options.ts";
+import { Connection } from "./connection.ts";
+import { checkRedisOptions, type RedisStoreOptions } from "./options.ts";
 import { RedisDriver } from "./redis-driver.ts";
 
 export type { RedisStoreOptions } from "./options.ts";
@@ -19,5 +20,5 @@ export function createRedisStores<M = ChatMessage>(
 ): StoreFactory<M> {
   checkRedisOptions(options);
   const { url, client, keyPrefix, ...storeOptions }: RedisStoreOptions<M> = options ?? {};
-  return createStores(new RedisDriver({ ...clientOf(url, client), keyPrefix }), storeOptions);
+  return createStores(new RedisDriver(Connection.of(url, client), keyPrefix), storeOptions);
 }

@@ -1,9 +1,15 @@
 import { type Revision, StoreError } from "@scrollback/store-core";
-import { formatRevision, type SequenceBounds, type ThreadView } from "@scrollback/store-core/driver";
+import {
+  formatRevision,
+  type MessageRecord,
+  type SequenceBounds,
+  type ThreadView,
+} from "@scrollback/store-core/driver";
+import type { MessageKind } from "@scrollback/store-core/internal";
 
 /** The keys of a thread. */
 export interface ThreadKeys {
-  /** A list: the records, oldest first, then the footer. */
+  /** A list: the messages, oldest first, then the footer. */
   readonly messages: string;
   /** A hash: the metadata and the remembered operations. */
   readonly meta: string;
@@ -65,6 +71,25 @@ export function threadIdOf(prefix: string, messages: string): string {
 function nameIn(prefix: string, key: string, part: string): string {
   const name = key.slice(`${withoutBraces(prefix)}:{`.length, -`}:${part}`.length);
   return name.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
+}
+
+/** The digits of a message's time. */
+const TIME_DIGITS = 13;
+const TEXT_START = 1 + TIME_DIGITS;
+
+/** A message as an element of the list: its kind, the 13 digits of its time, and its text. */
+export function formatListed({ kind, createdAt, text }: MessageRecord): string {
+  return kind + String(createdAt).padStart(TIME_DIGITS, "0") + text;
+}
+
+/** The message of an element of the list. A damaged one has an unknown kind or an invalid time. */
+export function parseListed(listed: string): MessageRecord {
+  const digits = listed.slice(1, TEXT_START);
+  return {
+    kind: listed.slice(0, 1) as MessageKind,
+    createdAt: /^\d{13}$/.test(digits) ? Number(digits) : Number.NaN,
+    text: listed.slice(TEXT_START),
+  };
 }
 
 /** The content of a thread's footer. `commit.ts` writes it and documents its format. */

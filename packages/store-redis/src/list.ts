@@ -30,6 +30,7 @@ export async function listThreads(request: ListRequest, source: ListSource): Pro
     }
   };
   const cursor = await scanPage(source, request, {
+    caller: "listThreads",
     pattern: (clientPrefix) => messagesPattern(clientPrefix, source.keyPrefix, request.prefix),
     room: () => (metadataLength >= METADATA_PER_PAGE ? 0 : request.limit - threads.length - corrupt.length),
     take,

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-// The texts of the scripts. The build puts them into this module, so that a bundled program needs no files beside it.
-const read = (name: string) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), "utf8");
+// The build puts the texts into this module, see scripts/embed-texts.ts.
+const read = (name: string) => readFileSync(new URL(`../lua/${name}`, import.meta.url), "utf8");
 
-export const commitLua = read("commit");
-export const deleteLua = read("delete");
-export const entriesLua = read("entries");
-export const readRangeLua = read("read-range");
+export const commitLua = read("commit.lua");
+export const deleteLua = read("delete.lua");
+export const entriesLua = read("entries.lua");
+export const readRangeLua = read("read-range.lua");

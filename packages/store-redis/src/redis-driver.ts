@@ -17,17 +17,13 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import type { Redis } from "ioredis";
-import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
-import { RedisEntries } from "./entries.ts";
-import { classifyError, isUnreachable, withoutArguments } from "./errors.ts";
-import { Handshake } from "./handshake.ts";
-import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
+import type { Connection } from "./connection.ts";
+import { type EntrySource, RedisEntries } from "./entries.ts";
+import { classifyError } from "./errors.ts";
+import { formatListed, incomplete, parseFooter, parseListed, threadKeys, unreadable } from "./keys.ts";
 import { listThreads } from "./list.ts";
 import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, deleteScript, readRangeScript, runScript, type Script } from "./scripts.ts";
-import { assertInTime, TIMED_OUT, timeLimitOf, withinLimit } from "./time-limit.ts";
-import { untilReady } from "./until-ready.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
   backend: "redis",
@@ -43,11 +39,11 @@ const capabilities: DriverCapabilities = Object.freeze({
 });
 
 /** Redis 6.2 accepts 1,048,576 arguments per command. */
-const MAX_RECORDS_PER_COMMIT = 1_000_000;
+const MAX_MESSAGES_PER_COMMIT = 1_000_000;
 
-/** The result of a read: the requested records, the thread's footer, and the revision and metadata from its hash. */
+/** The result of a read: the requested elements of the list, the thread's footer, and the revision and metadata from its hash. */
 interface Found {
-  readonly records: readonly string[];
+  readonly listed: readonly string[];
   readonly footer: string | undefined;
   readonly meta?: { readonly revision: string | null; readonly metadata: string | null };
 }
@@ -57,36 +53,24 @@ export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly target: DriverTarget | undefined;
   readonly index: RedisEntries;
+  readonly #connection: Connection;
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
-  readonly #owned: boolean;
-  /** The longest time of a request, in milliseconds. */
-  readonly #timeLimit: number;
-  readonly #handshake: Handshake;
-  readonly #connection: ConnectionWatch;
-  /** The connection that was closed because it did not reply. */
-  #silent: unknown;
 
-  /** @param options `owned`: whether the client was opened for this driver, which then reconnects and closes it. */
-  constructor(options: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
-    this.#client = options.client;
-    this.#keyPrefix = options.keyPrefix ?? "scrollback";
-    this.#owned = options.owned;
-    this.#timeLimit = timeLimitOf(options.client);
-    this.#handshake = new Handshake(options.client, options.owned);
-    this.target = targetOf(options.client);
-    this.#connection = watchConnection(options.client);
-    this.index = new RedisEntries({
-      client: options.client,
-      keyPrefix: this.#keyPrefix,
-      send: (request, command) => this.#send(request, command),
-    });
+  constructor(connection: Connection, keyPrefix = "scrollback") {
+    const { client } = connection;
+    this.#connection = connection;
+    this.#client = client;
+    this.#keyPrefix = keyPrefix;
+    this.target = targetOf(client);
+    const send: EntrySource["send"] = (request, command) => this.#send(request, command);
+    this.index = new RedisEntries({ client, keyPrefix, send });
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { threadId, append } = request;
-    if (append.length > MAX_RECORDS_PER_COMMIT) {
-      const problem = `${append.length} messages in one commit; the limit is ${MAX_RECORDS_PER_COMMIT}`;
+    if (append.length > MAX_MESSAGES_PER_COMMIT) {
+      const problem = `${append.length} messages in one commit; the limit is ${MAX_MESSAGES_PER_COMMIT}`;
       throw new StoreError("TOO_LARGE", `append: ${problem}`);
     }
     const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
@@ -135,10 +119,7 @@ export class RedisDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    if (!this.#owned) return;
-    // ioredis never settles its queued commands if it is stopped during the pause before a reconnect.
-    if (this.#client.status === "reconnecting") this.#client.connect().catch(() => undefined);
-    this.#client.disconnect();
+    this.#connection.close();
   }
 
   classifyError(error: unknown): ErrorClassification | undefined {
@@ -153,7 +134,7 @@ export class RedisDriver implements Driver {
 
   /**
    * Reads both keys in one request, but not atomically. The revisions in both tell whether they belong together. A script
-   * would copy every record, and servers that are out of memory refuse transactions.
+   * would copy every message, and servers that are out of memory refuse transactions.
    */
   async #readBoth(request: ReadRequest): Promise<ThreadView> {
     const { messages, meta } = threadKeys(this.#keyPrefix, request.threadId);
@@ -177,13 +158,13 @@ export class RedisDriver implements Driver {
     ];
     const run = () => runScript(this.#client, readRangeScript, [messages, meta], values);
     const reply = await this.#send(request, run);
-    const [footer, records = [], revision = null, metadata = null] = reply as [
+    const [footer, listed = [], revision = null, metadata = null] = reply as [
       string?,
       string[]?,
       (string | null)?,
       (string | null)?,
     ];
-    return toView(request, { footer, records, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
+    return toView(request, { footer, listed, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
   }
 
   /** Runs a script that writes to a thread. Returns the two parts of its reply: the outcome and a detail. */
@@ -193,7 +174,7 @@ export class RedisDriver implements Driver {
     keys: readonly string[],
     values: readonly string[],
   ): Promise<readonly [outcome: string, detail: string]> {
-    const run = (client: RedisClient) => runScript(client, script, keys, values, () => assertInTime(request));
+    const run = () => runScript(this.#client, script, keys, values, () => assertInTime(request));
     const reply = (await this.#send(request, run)) as string;
     const space = reply.indexOf(" ");
     const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
@@ -201,40 +182,28 @@ export class RedisDriver implements Driver {
     return [outcome, detail];
   }
 
-  async #send<T>(
+  #send<T>(
     request: Partial<Pick<DeleteRequest, "signal" | "sendBefore">>,
-    command: (client: RedisClient) => Promise<T>,
+    command: () => Promise<T>,
   ): Promise<T> {
-    try {
-      // Awaited only if needed, because each await costs a turn of the microtask queue.
-      const ready = untilReady(this.#client);
-      if (ready) await ready;
-      return await withinLimit(this.#client, this.#timeLimit, request.signal, async (client) => {
-        const granted = this.#handshake.ensure();
-        if (granted) await granted;
-        request.signal?.throwIfAborted();
-        assertInTime(request);
-        return await command(client);
-      });
-    } catch (error) {
-      throw this.#afterFailure(error);
-    }
+    return this.#connection.run(() => {
+      request.signal?.throwIfAborted();
+      assertInTime(request);
+      return command();
+    });
   }
+}
 
-  #afterFailure(error: unknown): unknown {
-    if (!isUnreachable(error)) return withoutArguments(error);
-    if (this.#owned && error.message === TIMED_OUT) {
-      // A silent connection may never report its end, so the next attempt uses a new one.
-      this.#connection.error = withoutArguments(error);
-      const { stream } = this.#client as Redis;
-      // All its calls time out together.
-      if (stream !== this.#silent) this.#client.disconnect(true);
-      this.#silent = stream;
-    } else if (error !== this.#connection.error) {
-      error.cause ??= this.#connection.error;
-    }
-    return withoutArguments(error);
-  }
+/**
+ * The attempt may have waited for a connection. The server may have forgotten the first attempt when a later one arrives.
+ *
+ * @throws StoreError `UNAVAILABLE`, retryable.
+ */
+function assertInTime({ sendBefore }: Pick<DeleteRequest, "sendBefore">): void {
+  if (sendBefore === undefined || performance.now() < sendBefore) return;
+  const message =
+    "redis: the outcome is unknown; repeat the call with the same operationId, or read the thread first";
+  throw new StoreError("UNAVAILABLE", message, { retryable: true });
 }
 
 /** The arguments of `commit.ts`. */
@@ -253,7 +222,7 @@ function argumentsOf(request: CommitRequest): string[] {
       metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,
     );
   }
-  return values.concat(append);
+  return values.concat(append.map(formatListed));
 }
 
 function expectedArgument(expectedRevision: CommitRequest["expectedRevision"]): string {
@@ -268,20 +237,20 @@ function startOf({ limit }: ReadRequest): number {
 
 function splitFooter(list: string[]): Found {
   const footer = list.pop();
-  return { records: list, footer };
+  return { listed: list, footer };
 }
 
 /** Returns the view, or undefined if the parts do not belong to the same revision. */
-function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
+function toView(request: ReadRequest, { listed, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
   const { revision, bounds, newestCompaction, times } = parseFooter(request.threadId, text);
   const wanted = SequenceBounds.selectRange(bounds, request);
-  if (records.length !== SequenceBounds.countOf(wanted) || (meta && meta.revision !== revision))
+  if (listed.length !== SequenceBounds.countOf(wanted) || (meta && meta.revision !== revision))
     return undefined;
   const pinned = SequenceBounds.pinnedOf(wanted);
-  const entries = records.map((record, index) => ({
+  const entries = listed.map((message, index) => ({
     sequence: pinned[index] ?? wanted.first + index - pinned.length,
-    record,
+    ...parseListed(message),
   }));
   const metadata = request.metadata ? meta?.metadata : undefined;
   return {

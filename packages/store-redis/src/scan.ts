@@ -19,6 +19,8 @@ export interface KeySource {
 
 /** A page to fill with keys. */
 export interface KeyPage {
+  /** The verb, for errors. */
+  readonly caller: "listThreads" | "listIndexes";
   /** The keys to find, by the prefix of the client's own, which it does not add to patterns. */
   pattern(clientPrefix: string): string;
   /** The number of keys that the page has room for. */
@@ -38,7 +40,7 @@ export async function scanPage(
   request: Pick<ListRequest, "limit" | "cursor">,
   page: KeyPage,
 ): Promise<string | undefined> {
-  const from = request.cursor === undefined ? undefined : parseCursor(request.cursor);
+  const from = request.cursor === undefined ? undefined : parseCursor(page.caller, request.cursor);
   const servers = await source.send(() => serversOf(source.client));
   const currentTopology = () => source.send(() => topologyOf(servers));
   const scan = new Scan(source, request.limit, page);

@@ -22,9 +22,12 @@ export const serverNames: readonly RedisName[] = isDeep
   ? ["redis", "redis-7", "redis-6.2", "valkey"]
   : ["redis"];
 
-/** A client that is closed after the test, and whose connection errors are ignored. */
-export function opened<C extends RedisClient>(client: C): C {
+/** A client that is closed after the test, and whose connection errors are ignored. Tests that run beside others pass their own `finished`. */
+export function opened<C extends RedisClient>(
+  client: C,
+  finished: (close: () => Promise<void> | void) => void = onTestFinished,
+): C {
   client.on("error", () => undefined);
-  onTestFinished(() => client.disconnect());
+  finished(() => client.disconnect());
   return client;
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers/internal";
 import type { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
@@ -73,11 +74,11 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     );
   });
 
-  test("makes calls wait while it connects without an offline queue", async () => {
-    // Without that delay, ioredis rejects commands to a node that it connects to; with it, it sends them to random nodes.
-    const client = connect({ lazyConnect: true, enableOfflineQueue: false, retryDelayOnFailover: 0 });
+  test("makes calls wait while it connects", async () => {
+    const connection = Connection.like(connect({ lazyConnect: true }));
+    const { client } = connection;
     // A driver does not retry; the stores do.
-    const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
+    const driver = new RedisDriver(connection, randomUUID());
     const read = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
     const reads = () =>
       Promise.all(Array.from({ length: 20 }, () => driver.read({ ...read, threadId: randomUUID() })));
@@ -101,7 +102,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
 
   test("is sent no pipelines, which ioredis can tear apart", async () => {
     const client = connect();
-    client.pipeline = () => expect.unreachable("a pipeline was made");
+    Connection.like(client).client.pipeline = () => expect.unreachable("a pipeline was made");
     const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
     await store.commit({ append: users(3), metadata: "title" });
     expect(await store.listMessages()).toEqual(users(3));

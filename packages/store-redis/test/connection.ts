@@ -1,5 +1,6 @@
 import { Cluster, Redis } from "ioredis";
-import { clientOf, type RedisClient } from "../src/options.ts";
+import { Connection } from "../src/connection.ts";
+import type { RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 
 interface Address {
@@ -29,46 +30,24 @@ export function connect(data: unknown): RedisDriver {
   return open(data as Namespace).driver;
 }
 
-/** A client, and the only driver that uses it. */
+/** A driver, and its client. */
 export function open({ keyPrefix, ...location }: Namespace): { client: RedisClient; driver: RedisDriver } {
-  const { client, owned } =
-    "url" in location ? clientOf(location.url, undefined) : { client: clientAt(location), owned: false };
-  const driver = new RedisDriver({ client, keyPrefix, owned });
+  if ("url" in location) {
+    const connection = Connection.to(location.url);
+    return { client: connection.client, driver: new RedisDriver(connection, keyPrefix) };
+  }
+  const given = clientAt(location);
+  const connection = Connection.like(given);
+  const driver = new RedisDriver(connection, keyPrefix);
   // The test must close a client that it passes in. The suite closes only the driver, so the driver closes the client.
-  if (!owned) driver.close = async () => client.disconnect();
-  return { client, driver };
+  driver.close = async () => given.disconnect();
+  return { client: connection.client, driver };
 }
 
-/** A client with the timeouts that the documentation recommends. */
+/** A caller's client with the timeouts that the documentation recommends. Never connects. */
 function clientAt(location: ClusterLocation | SentinelLocation): RedisClient {
-  const client = "sentinels" in location ? sentinelClient(location) : clusterClient(location);
-  client.on("error", () => undefined);
-  return client;
-}
-
-function sentinelClient(location: SentinelLocation): Redis {
-  return new Redis({
-    ...location,
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    connectTimeout: 1_000,
-    commandTimeout: 4_000,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(50 * attempt, 200),
-    disconnectTimeout: 0,
-  });
-}
-
-function clusterClient({ startupNodes, natMap }: ClusterLocation): Cluster {
-  return new Cluster(startupNodes, {
-    natMap,
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    redisOptions: {
-      connectTimeout: 5_000,
-      commandTimeout: 4_000,
-      maxRetriesPerRequest: 0,
-      disconnectTimeout: 0,
-    },
-  });
+  const options = { lazyConnect: true, connectTimeout: 1_000 };
+  if ("sentinels" in location) return new Redis({ ...location, ...options });
+  const { startupNodes, natMap } = location;
+  return new Cluster(startupNodes, { natMap, lazyConnect: true, redisOptions: options });
 }

@@ -4,6 +4,7 @@ import { formatLoad, underLoad } from "@scrollback/conformance/internal";
 import { startRedisCluster, startRedisSentinel } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { opened } from "./clients.ts";
 import { redisClusterHarnesses } from "./harness.ts";
@@ -20,7 +21,7 @@ test(`${primaryLost.backend}: ${primaryLost.title}`, { meta: { fault: primaryLos
   const connect = () => {
     const options = { ...server.connection, connectTimeout: 1_000, commandTimeout: 4_000 };
     const client = opened(new Redis({ ...options, maxRetriesPerRequest: 0, enableOfflineQueue: false }));
-    return new RedisDriver({ client, keyPrefix, owned: false });
+    return new RedisDriver(Connection.like(client), keyPrefix);
   };
   const figure = await underLoad(
     async () => {

@@ -4,6 +4,7 @@ import { type RunningServer, startServer } from "@scrollback/conformance/servers
 import { createStores } from "@scrollback/store-core/driver";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
@@ -66,7 +67,7 @@ describe.each(majors)("an error of $major", ({ Redis }) => {
   test("contains no sent content", async () => {
     const client = opened(new Redis(server.url));
     const keyPrefix = randomUUID();
-    const store = createStores(new RedisDriver({ client, keyPrefix, owned: false })).open("a");
+    const store = createStores(new RedisDriver(Connection.like(client), keyPrefix)).open("a");
     await client.set(`${keyPrefix}:{a}:messages`, "theirs");
     for (const call of [
       () => store.addMessages([user("private")]),
@@ -88,8 +89,9 @@ test("a read whose two parts have different revisions is repeated as one", async
   const writer = createRedisStores({ client: other, keyPrefix }).open("a");
   await writer.commit({ append: [user("1")], metadata: 1 });
   let interruptions = 0;
-  const pipeline = client.pipeline.bind(client);
-  client.pipeline = () => {
+  const used = Connection.like(client).client;
+  const pipeline = used.pipeline.bind(used);
+  used.pipeline = () => {
     const both = pipeline();
     both.exec = async () => {
       // Another client commits between the two commands, as if a packet ended between them.

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { runGolden } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { Redis } from "ioredis";
+import { Connection } from "../src/connection.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { writeStored } from "./golden/stored.ts";
 
@@ -16,7 +17,7 @@ runGolden({
     const client = new Redis((await server).url, { db: 9 });
     await writeStored(client, stored);
     return {
-      driver: new RedisDriver({ client, owned: false }),
+      driver: new RedisDriver(Connection.like(client)),
       close: async () => client.disconnect(),
     };
   },

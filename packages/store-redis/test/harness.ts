@@ -3,8 +3,9 @@ import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@
 import type { SharedServer } from "@scrollback/conformance/servers";
 import type { Address, RedisCluster, RedisSentinel } from "@scrollback/conformance/servers/internal";
 import { SequenceBounds } from "@scrollback/store-core/driver";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import { Cluster, Redis } from "ioredis";
-import { indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
+import { formatListed, indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
 import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
 import { countRequests } from "./count-requests.ts";
@@ -137,14 +138,14 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
         .flat()
         .join("\n");
     },
-    async plant(threadId, sequence, record) {
+    async plant(threadId, sequence, { kind, ...message }) {
       const { messages } = threadKeys(keyPrefix, threadId);
       const { bounds } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "");
       const pinned = SequenceBounds.pinnedOf(bounds);
       const index = pinned.includes(sequence)
         ? pinned.indexOf(sequence)
         : sequence - bounds.first + pinned.length;
-      await raw.lset(messages, index, record);
+      await raw.lset(messages, index, formatListed({ kind: kind as MessageKind, ...message }));
     },
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseFooter, threadIdOf, threadKeys } from "../src/keys.ts";
+import { formatListed, parseFooter, parseListed, threadIdOf, threadKeys } from "../src/keys.ts";
 
 /** Strings that may collide: short, with the characters that have a meaning in a key. */
 const text = fc.string({
@@ -61,6 +61,24 @@ describe("keys", () => {
   });
 });
 
+describe("an element of the list", () => {
+  test("is the kind, the time in 13 digits and the text of a message", () => {
+    const message = { kind: "u", createdAt: 42, text: "{}" } as const;
+    expect(formatListed(message)).toBe("u0000000000042{}");
+    expect(parseListed("u0000000000042{}")).toEqual(message);
+  });
+
+  test.each([
+    "",
+    "garbage",
+    "u123",
+    "u0x00000000aff{}",
+    "u12345678901 3{}",
+    "u-000000001000{}",
+    "u1e10000000000{}",
+  ])("has no valid time if it is %j", (listed) => expect(parseListed(listed).createdAt).toBeNaN());
+});
+
 describe("a footer", () => {
   test("has the thread's revision, bounds and times", () => {
     expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 0 0 1 1 7 8 0 0")).toEqual({
@@ -87,7 +105,7 @@ describe("a footer", () => {
 
   test.each([
     "",
-    "1u{}",
+    "u1795348800000{}",
     "thread",
     "thread 1 e 1 2",
     "thread 1 e 12 5 9 0 1 1 0",

@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RedisOptions } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
@@ -29,17 +31,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Options that both majors take. */
-interface ConversionOptions {
-  readonly stringNumbers?: boolean;
-  readonly enableAutoPipelining?: boolean;
-  readonly enableOfflineQueue?: boolean;
-}
-
 describe.each(majors)("a caller's client of $major", ({ Redis }) => {
   const keyPrefix = randomUUID();
-  const handIn = (options: ConversionOptions) => async () => {
-    const client = new Redis(server.url, options);
+  const handIn = (options: RedisOptions) => async () => {
+    // The types of the constructor do not take a mapping of replies that only a variable names.
+    const client: InstanceType<typeof Redis> = Reflect.construct(Redis, [server.url, options]);
     return {
       options: { client, keyPrefix, ttlMs: 1e8 },
       use: () => client.ping(),
@@ -55,10 +51,22 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
       "numbers as strings": handIn({ stringNumbers: true }),
       "pipelines of its own": handIn({ enableAutoPipelining: true }),
       "no offline queue": handIn({ enableOfflineQueue: false }),
+      "no ready check": handIn({ enableReadyCheck: false }),
+      "no repeated commands": handIn({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: null }),
+      "stacks of commands": handIn({ showFriendlyErrorStack: true }),
+      "a late connection": handIn({ lazyConnect: true }),
+      "a name and a database": handIn({ connectionName: "app", db: 0 }),
+      "a timeout of its socket": handIn({ socketTimeout: 20_000 }),
+      RESP2: handIn({ protocol: 2 }),
+      "replies of RESP3": handIn({ protocol: 3, replyMapping: "resp3" }),
+      "all at once": handIn({
+        ...{ stringNumbers: true, enableAutoPipelining: true, protocol: 3, replyMapping: "resp3" },
+        ...{ showFriendlyErrorStack: true, enableReadyCheck: false },
+      }),
     },
   });
 
-  test("connects with the first call if lazy, also with two concurrent ones", async () => {
+  test("connects with the first call, also with two concurrent ones", async () => {
     const client = opened(new Redis(server.url, { lazyConnect: true }));
     const stores = createRedisStores({ client, keyPrefix: randomUUID() });
     expect(client.status).toBe("wait");
@@ -68,11 +76,12 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     expect(await store.listMessages()).toEqual(users(1));
   });
 
-  test("makes calls wait while it connects without an offline queue", async () => {
+  test("makes calls wait while it connects", async () => {
     const { proxy, url } = await throughProxy(server);
-    const client = opened(new Redis(url, { lazyConnect: true, enableOfflineQueue: false }));
+    const connection = Connection.like(opened(new Redis(url, { lazyConnect: true })));
+    const { client } = connection;
     // A driver does not retry; the stores do.
-    const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
+    const driver = new RedisDriver(connection, randomUUID());
     const reads = () => Promise.all(Array.from({ length: 20 }, () => driver.read(everything)));
     expect(await reads()).toEqual(Array(20).fill(NO_THREAD));
     client.disconnect(true);
@@ -82,14 +91,47 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     proxy.set({ kind: "down" });
     await expect.poll(() => client.status).not.toBe("ready");
     const start = performance.now();
-    await expect(driver.read(everything)).rejects.toThrow("Stream isn't writeable");
+    await expect(driver.read(everything)).rejects.toThrow(
+      /^(Stream isn't writeable|Reached the max retries)/,
+    );
     expect(performance.now() - start).toBeLessThan(2_000);
     const given = new AbortController();
     const aborted = driver.read({ ...everything, signal: given.signal });
     given.abort(new Error("given up"));
     proxy.set({ kind: "pass" });
     await expect(aborted).rejects.toThrow("given up");
-    expect(client.listenerCount("ready")).toBeLessThanOrEqual(1);
+    expect(client.listenerCount("ready")).toBeLessThanOrEqual(2);
+  });
+
+  test.each(["quit", "disconnect"] as const)("that has ended by %s is refused at once", async (end) => {
+    for (const enableOfflineQueue of [true, false]) {
+      const client = opened(new Redis(server.url, { enableOfflineQueue }));
+      await using stores = createRedisStores({ client, keyPrefix: randomUUID() });
+      await stores.open("a").addMessages(users(1));
+      await vi.waitFor(() => expect(client.status).toBe("ready"));
+      const ended = once(client, "end");
+      await client[end]();
+      await ended;
+      const began = performance.now();
+      const calls = [
+        () => stores.open("a").addMessages(users(1)),
+        () => stores.open("a").read(),
+        () => stores.listThreads(),
+        () => stores.deleteThread("a"),
+        () => stores.index("i").list(),
+        () => stores.setup(),
+      ];
+      for (const call of calls)
+        await expect(call()).rejects.toMatchObject({
+          code: "UNAVAILABLE",
+          retryable: false,
+          message: expect.stringContaining("client: the given client is closed"),
+        });
+      // Retries would take 5 s for each.
+      expect(performance.now() - began).toBeLessThan(5_000);
+      await client.connect();
+      expect(await stores.open("a").listMessages()).toEqual(users(1));
+    }
   });
 
   test("keeps its own keyPrefix, which keeps threads apart", async () => {

@@ -1,8 +1,9 @@
 import { runFactory } from "@scrollback/conformance";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
-import { clientOf, type RedisClient } from "../src/options.ts";
+import type { RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 
 const url = "redis://localhost:6379";
@@ -57,7 +58,7 @@ describe("options", () => {
     ["rediss://cache", { host: "cache", tls: {} }],
     ["REDISS://cache", { host: "cache", tls: {} }],
   ])("the url %s is understood, without I/O", async (text, expected) => {
-    const { client } = clientOf(text, undefined);
+    const { client } = Connection.to(text);
     expect(client.status).toBe("wait");
     expect(client.options).toMatchObject(expected);
     await using stores = createRedisStores({ url: text });
@@ -66,12 +67,12 @@ describe("options", () => {
 });
 
 describe("the target of a driver", () => {
-  const targetOf = (client: RedisClient) => new RedisDriver({ client, owned: false }).target;
+  const targetOf = (client: RedisClient) => new RedisDriver(Connection.like(client)).target;
   const lazyConnect = true;
 
   test("is the server and the database, and no secret", () => {
-    const { client } = clientOf("redis://app:hunter2@cache:1234/7", undefined);
-    expect(targetOf(client)).toEqual({ namespace: "7", server: { address: "cache", port: 1234 } });
+    const driver = new RedisDriver(Connection.to("redis://app:hunter2@cache:1234/7"));
+    expect(driver.target).toEqual({ namespace: "7", server: { address: "cache", port: 1234 } });
   });
 
   test("is only the database for Sentinel and a socket, and undefined for a cluster", () => {

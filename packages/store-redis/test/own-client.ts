@@ -3,8 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
+import { opened } from "./clients.ts";
 import { user, users } from "./messages.ts";
 import { throughProxy } from "./proxied.ts";
 import { rejection } from "./rejection.ts";
@@ -57,6 +59,24 @@ export function declareOwnClientTests(major: string): void {
       onTestFinished(() => void process.off("warning", listener));
       proxy.set({ kind: "drop-reply", times: 1 });
       await Promise.all(Array.from({ length: 20 }, () => store.addMessages([user("2")])));
+      expect(warnings).toEqual([]);
+      expect((await store.listMessages()).length).toBe(21);
+    });
+
+    test("reconnects once when its server becomes a replica while many calls wait", async () => {
+      const raw = opened(new Redis(server.url));
+      await using stores = createRedisStores({ url: server.url, keyPrefix: randomUUID() });
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      const warnings: Error[] = [];
+      const listener = (warning: Error) => warnings.push(warning);
+      process.on("warning", listener);
+      onTestFinished(() => void process.off("warning", listener));
+      await raw.call("replicaof", "127.0.0.1", "1");
+      const adding = Promise.all(Array.from({ length: 20 }, () => store.addMessages([user("2")])));
+      await sleep(200);
+      await raw.call("replicaof", "no", "one");
+      await adding;
       expect(warnings).toEqual([]);
       expect((await store.listMessages()).length).toBe(21);
     });

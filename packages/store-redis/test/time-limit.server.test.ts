@@ -17,13 +17,13 @@ const clients = [
 for (const { major, Redis } of majors) {
   test.concurrent.for(clients)(
     `C15 calls on a client of ${major} with %s end in an outage, and are not made later`,
-    async ([, options], { expect }) => {
+    async ([, options], { expect, onTestFinished }) => {
       await using server = await startServer("redis");
       const keyPrefix = randomUUID();
       await using other = createRedisStores({ url: server.url, keyPrefix });
       for (const outage of ["down", "hang"] as const) {
-        const { proxy, url } = await throughProxy(server);
-        const client = opened(new Redis(url, { ...options, retryStrategy: () => 100 }));
+        const { proxy, url } = await throughProxy(server, onTestFinished);
+        const client = opened(new Redis(url, { ...options, retryStrategy: () => 100 }), onTestFinished);
         await using stores = createRedisStores({ client, keyPrefix });
         const [store, threadId] = [stores.open(`a-${outage}`), `a-${outage}`];
         await store.addMessages([user("1")]);

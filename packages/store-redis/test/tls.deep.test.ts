@@ -53,7 +53,7 @@ describe("a server without TLS", () => {
     await expect(stores.open().listMessages()).rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryable: true,
-      message: expect.stringContaining(`127.0.0.1:${port} (timeout)`),
+      message: expect.stringContaining(`127.0.0.1:${port} (ETIMEDOUT)`),
     });
   });
 });

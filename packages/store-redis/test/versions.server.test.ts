@@ -1,4 +1,5 @@
 // Exceeds 300 lines because each test runs against every pair of server and client version.
+
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import {
@@ -7,21 +8,24 @@ import {
   MemoryDriver,
   type ReadRequest,
 } from "@scrollback/store-core/driver";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened, serverNames } from "./clients.ts";
 import { user, users } from "./messages.ts";
 
-const kinds = fc.constantFrom("s", "u", "u", "o", "t", "t");
+const kinds = fc.constantFrom<MessageKind>("s", "u", "u", "o", "t", "t");
+const message = (kind: MessageKind, text = "{}", createdAt = 1_000) => ({ kind, createdAt, text });
 const commits = fc.array(
   fc.record({
     drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(6), fc.constant("all" as const)),
     append: fc.array(kinds, { maxLength: 12 }),
-    metadata: fc.constantFrom(undefined, undefined, null, "1m{}"),
+    metadata: fc.constantFrom(undefined, undefined, null, "{}"),
     maxMessages: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
     trimming: fc.constantFrom("turns", "turns", "exact"),
     operation: fc.nat(40),
@@ -57,7 +61,7 @@ describe.each(serverNames)("%s", (name) => {
       await fc.assert(
         fc.asyncProperty(commits, async (changes) => {
           const [redis, memory] = [
-            new RedisDriver({ client, keyPrefix: randomUUID(), owned: false }),
+            new RedisDriver(Connection.like(client), randomUUID()),
             new MemoryDriver(),
           ];
           let current: string | null = null;
@@ -82,7 +86,7 @@ describe.each(serverNames)("%s", (name) => {
               newIncarnation: `incarnation${index}`,
               expectedRevision,
               drop: change.drop,
-              append: change.append.map((kind, place) => `1${kind}{"at":"${index}.${place}"}`),
+              append: change.append.map((kind, place) => message(kind, `{"at":"${index}.${place}"}`, index)),
               metadata: change.metadata,
               maxMessages: change.maxMessages,
               trimming: change.trimming as "turns",
@@ -104,11 +108,11 @@ describe.each(serverNames)("%s", (name) => {
       );
     });
 
-    test.each(["o", "t"])("trimming reads reused sequence numbers again (%s)", async (kind) => {
-      const both = [new RedisDriver({ ...fresh(), owned: false }), new MemoryDriver()];
+    test.each(["o", "t"] as const)("trimming reads reused sequence numbers again (%s)", async (kind) => {
+      const both = [new RedisDriver(Connection.like(fresh().client), randomUUID()), new MemoryDriver()];
       const steps = [
-        { append: [..."ooo", ...Array.from({ length: 3 }, () => kind)].map((one) => `1${one}{}`) },
-        { drop: 2, append: [kind === "o" ? "1u{}" : "1o{}", `1${kind}{}`, `1${kind}{}`] },
+        { append: (["o", "o", "o", kind, kind, kind] as const).map((one) => message(one)) },
+        { drop: 2, append: [message(kind === "o" ? "u" : "o"), message(kind), message(kind)] },
       ];
       for (const [index, step] of steps.entries()) {
         const request = { ...nothing, operationId: `operation ${index}`, maxMessages: 4, ...step };
@@ -121,9 +125,9 @@ describe.each(serverNames)("%s", (name) => {
 
     test("the operations of the last 10 seconds and the newest 64 are remembered", async () => {
       const { client, keyPrefix } = fresh();
-      const driver = new RedisDriver({ client, keyPrefix, owned: false });
+      const driver = new RedisDriver(Connection.like(client), keyPrefix);
       const commit = async (number: number) => {
-        const append = [`1u{"number":${number}}`];
+        const append = [message("u", `{"number":${number}}`)];
         return (await driver.commit({ ...nothing, operationId: `operation ${number}`, append })).outcome;
       };
       for (let number = 1; number <= 80; number++) expect(await commit(number)).toBe("committed");
@@ -246,11 +250,13 @@ describe.each(serverNames)("%s", (name) => {
 
     test("a replica refuses writes until it becomes the primary, and serves reads", async () => {
       const { client, keyPrefix } = fresh();
-      const driver = new RedisDriver({ client, keyPrefix, owned: false });
+      const driver = new RedisDriver(Connection.like(client), keyPrefix);
       const store = createStores(driver).open();
       await store.addMessages(users(1));
       await client.replicaof("127.0.0.1", 1);
-      const error: unknown = await driver.commit({ ...nothing, append: ["1u{}"] }).catch((thrown) => thrown);
+      const error: unknown = await driver
+        .commit({ ...nothing, append: [message("u")] })
+        .catch((thrown) => thrown);
       expect(driver.classifyError(error)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
       expect(await store.listMessages()).toEqual(users(1));
       const waiting = store.addMessages([user("2")]);

@@ -3,7 +3,6 @@ import {
   type CommitRequest,
   expiryAfter,
   formatRevision,
-  kindOfRecord,
   planCommit,
   REMEMBERED_OPERATIONS,
   SequenceBounds,
@@ -11,7 +10,7 @@ import {
 import { assertNewestMessage } from "./head-check.ts";
 import { detachThread, removeRows, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
-import { fromStored, toStored } from "./text.ts";
+import { toStored } from "./text.ts";
 
 /** A commit sweeps this number of an expired thread's messages, plus the number that it appends, so that sweeping keeps up. */
 const SWEPT_MESSAGES = 100;
@@ -62,16 +61,15 @@ function apply(
   const key = thread?.key ?? insertThread(statements, request, expiresAt);
   if (thread && expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, key);
 
-  const kindAt = (sequence: number) =>
-    kindOfRecord(fromStored(statements.headOfMessage.get(key, sequence)?.head));
+  const kindAt = (sequence: number) => statements.kindOf(key, sequence);
   const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread);
   // Not by number, so that nothing is left if a number is damaged.
   if (request.drop === "all") statements.deleteAllMessages(key);
   else for (const { from, to } of removed) statements.deleteMessages(key, from, to);
-  for (const [index, record] of append.entries()) {
+  for (const [index, { kind, createdAt, text }] of append.entries()) {
     const sequence = kept.next + index;
     if (removed.length === 0 || SequenceBounds.isWithin(bounds, sequence))
-      statements.insertMessage(key, sequence, toStored(record));
+      statements.insertMessage(key, sequence, kind, createdAt, toStored(text));
   }
 
   if (metadata === null) statements.deleteMetadata(key);

@@ -33,7 +33,7 @@ export class Entries {
     const isAlive = "(expires_at IS NULL OR expires_at > ?)";
     this.#find = prepare(
       database,
-      `SELECT version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
+      `SELECT version AS version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
     );
     this.#findAll = prepareAllValues(
       database,
@@ -55,7 +55,7 @@ export class Entries {
     this.#listDown = page("<", "DESC");
     this.#names = prepare(
       database,
-      `SELECT DISTINCT name FROM ${table} WHERE name >= ifnull(?, x'') AND name IS NOT ? AND length(name) > 0 AND ${isAlive} ORDER BY name LIMIT ?`,
+      `SELECT DISTINCT name AS name FROM ${table} WHERE name >= ifnull(?, x'') AND name IS NOT ? AND length(name) > 0 AND ${isAlive} ORDER BY name LIMIT ?`,
     );
   }
 

@@ -7,7 +7,7 @@ export type { SqliteOptions } from "./options.ts";
 
 /**
  * Creates stores in a SQLite file, which any number of processes on one machine can share. The first call of a store (or
- * `setup()`) opens the file and creates the tables, or migrates the tables of an older version.
+ * `setup()`) opens the file and creates the tables, or migrates the tables of an older version. With `setup: false` only `setup()` does.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
@@ -18,6 +18,6 @@ export type { SqliteOptions } from "./options.ts";
 export function createSqliteStores<M = ChatMessage>(
   options: SqliteOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
-  const { source, tablePrefix, storeOptions } = parseOptions(options);
-  return createStores(new SqliteDriver(source, tablePrefix), storeOptions);
+  const { source, tablePrefix, setup, storeOptions } = parseOptions(options);
+  return createStores(new SqliteDriver(source, tablePrefix, setup), storeOptions);
 }

@@ -19,7 +19,7 @@ type ListedRow = Readonly<Record<keyof ThreadSummary, bigint | null>> & {
 
 /** Lists threads in the order of their ids. Must run in a read transaction. */
 export function listThreads(statements: Statements, request: ListRequest): ThreadListing {
-  const { prefix, limit } = request;
+  const { prefix, limit, sizes } = request;
   const after = IdCursor.parse("listThreads", request);
   const now = Date.now();
   const threads: ThreadListing["threads"][number][] = [];
@@ -44,7 +44,7 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
         : "its id is damaged, so that no read or write finds it";
       corrupt.push({ threadId, problem: damagedThread(problem).message });
     } else {
-      const stored = statements.selectMetadata.get(thread.key)?.record;
+      const stored = statements.selectMetadata.get(thread.key)?.text;
       const metadata = stored === undefined ? undefined : fromStored(stored);
       metadataLength += metadata?.length ?? 0;
       threads.push({
@@ -52,6 +52,7 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
         count: SequenceBounds.countOf(thread),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
+        ...(sizes && { bytes: bytesOf(statements, thread) + Buffer.byteLength(metadata ?? "") }),
       });
     }
   }
@@ -86,6 +87,11 @@ function hasOwnId(statements: Statements, { id, key }: ListedRow): boolean {
   const isDamaged = isDamagedId(id);
   if (isDamaged !== "perhaps") return !isDamaged;
   return statements.findKey(toStored(fromStored(id)))?.key === key;
+}
+
+/** The size of the texts of a thread's messages. */
+function bytesOf(statements: Statements, { key }: Pick<ThreadSummary, "key">): number {
+  return Number(statements.selectBytes.get(key)?.bytes);
 }
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */

@@ -1,11 +1,12 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { StoreError } from "@scrollback/store-core";
 import { Entries } from "./entries.ts";
 import { fileError } from "./errors.ts";
 import { fileCheckOf } from "./file-check.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
-import { migrate } from "./schema.ts";
+import { migrate, missingTables, requireTables } from "./schema.ts";
 import { DatabaseSync } from "./sqlite.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
+import { prepare, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
 /** A database that is ready for the driver's verbs. */
@@ -16,16 +17,26 @@ export interface OpenDatabase {
   readonly entries: Entries;
 }
 
-/** Opens the database without creating tables. A caller's client is used unchanged. */
-export function connect(source: SqliteSource): DatabaseSync {
+/** Opens the database without creating tables. A caller's client is used unchanged. @param makes whether a missing file is created. */
+export function connect(source: SqliteSource, makes: boolean): DatabaseSync {
   if ("client" in source) return source.client;
-  if (source.path !== IN_MEMORY) createFile(source.path);
+  if (source.path !== IN_MEMORY) {
+    if (makes) createFile(source.path);
+    else if (!existsSync(source.path)) throw missingTables();
+  }
   return new DatabaseSync(source.path);
 }
 
-/** Prepares a connected database for use. Can be called again after a failure. */
-export function prepareDatabase(database: DatabaseSync, source: SqliteSource, prefix: string): OpenDatabase {
+/** Prepares a connected database for use. Can be called again after a failure. @param makes whether missing tables are created. */
+export function prepareDatabase(
+  database: DatabaseSync,
+  source: SqliteSource,
+  prefix: string,
+  makes: boolean,
+): OpenDatabase {
+  if (!makes) requireTables(database, prefix);
   if ("path" in source) setPragmas(database, source.synchronous);
+  assertEncoding(database);
   const transactions = new Transactions(database, fileCheckOf(source));
   migrate(database, transactions, prefix);
   return {
@@ -34,6 +45,20 @@ export function prepareDatabase(database: DatabaseSync, source: SqliteSource, pr
     statements: prepareStatements(database, prefix),
     entries: new Entries(database, prefix),
   };
+}
+
+/**
+ * SQLite stores U+FFFE and U+FFFF as U+FFFD in a database in UTF-16: two ids would become one.
+ *
+ * @throws StoreError `UNSUPPORTED` for a database in UTF-16.
+ */
+function assertEncoding(database: DatabaseSync): void {
+  const encoding = prepare(database, "PRAGMA encoding").get()?.encoding;
+  if (encoding === "UTF-8") return;
+  throw new StoreError(
+    "UNSUPPORTED",
+    `sqlite: the database has the text encoding ${encoding}, which loses characters; use a database with the default one, UTF-8`,
+  );
 }
 
 /**

@@ -71,11 +71,12 @@ const optionChecks: Readonly<Record<Exclude<keyof SqliteOptions, keyof StoreOpti
 export function parseOptions<M>(options: SqliteOptions<M>): {
   source: SqliteSource;
   tablePrefix: string;
+  setup: boolean | undefined;
   storeOptions: StoreOptions<M>;
 } {
   checkFactoryOptions("createSqliteStores", options, optionChecks);
-  const { url, client, tablePrefix = "scrollback_", synchronous, ...storeOptions } = options ?? {};
-  return { source: sourceOf(url, client, synchronous), tablePrefix, storeOptions };
+  const { url, client, tablePrefix = "scrollback_", synchronous, setup, ...storeOptions } = options ?? {};
+  return { source: sourceOf(url, client, synchronous), tablePrefix, setup, storeOptions };
 }
 
 function sourceOf(

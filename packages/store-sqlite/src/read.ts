@@ -5,19 +5,15 @@ import {
   SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
+import type { MessageKind, ThreadEntry } from "@scrollback/store-core/internal";
 import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
-
-interface Entry {
-  readonly sequence: number;
-  readonly record: string;
-}
 
 /** Reads a thread. Must run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
   const thread = liveThread(statements.findThread(toStored(request.threadId)), Date.now());
   if (!thread) return NO_THREAD;
-  const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
+  const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.text : undefined;
   return {
     revision: formatRevision(thread.incarnation, thread.number),
     count: SequenceBounds.countOf(thread),
@@ -30,19 +26,21 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   };
 }
 
-function selectEntries(statements: Statements, thread: ThreadRow, wanted: SequenceBounds): readonly Entry[] {
+function selectEntries(
+  statements: Statements,
+  thread: ThreadRow,
+  wanted: SequenceBounds,
+): readonly ThreadEntry[] {
   const { key } = thread;
   const { first, next } = wanted;
   const pinned = SequenceBounds.pinnedOf(wanted);
-  const select = (from: number, to: number): Entry[] => {
-    const rows = statements.selectMessages.all(key, from, to);
-    const isWhole = rows.at(-1)?.sequence === from + rows.length - 1;
-    return rows.map((row, index) => ({
-      // Each property of a row takes a while to read.
-      sequence: isWhole ? from + index : Number(row.sequence),
-      record: fromStored(row.record),
+  const select = (from: number, to: number): ThreadEntry[] =>
+    statements.selectMessages(key, from, to).map(([sequence, kind, createdAt, text]) => ({
+      sequence: sequence as number,
+      kind: kind as MessageKind,
+      createdAt: createdAt as number,
+      text: fromStored(text),
     }));
-  };
   const entries = first < next ? select(first, next) : [];
   entries.unshift(...pinned.flatMap((sequence) => select(sequence, sequence + 1)));
   return SequenceBounds.withMissing(wanted, entries);

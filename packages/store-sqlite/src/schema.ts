@@ -38,12 +38,14 @@ const steps: readonly ((prefix: string) => string)[] = [
     CREATE TABLE ${prefix}messages (
       thread INTEGER NOT NULL,
       sequence INTEGER NOT NULL,
-      record ANY NOT NULL,
+      kind TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      text ANY NOT NULL,
       PRIMARY KEY (thread, sequence)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE ${prefix}metadata (
       thread INTEGER PRIMARY KEY,
-      record ANY NOT NULL
+      text ANY NOT NULL
     ) STRICT;`,
   (prefix) => `
     CREATE TABLE ${prefix}entries (
@@ -75,10 +77,27 @@ export function migrate(database: DatabaseSync, transactions: Transactions, pref
   });
 }
 
+/**
+ * Requires the current tables, and makes none.
+ *
+ * @throws StoreError `UNAVAILABLE` for missing tables, and for those of an older version; `UNSUPPORTED` for those of a newer one.
+ */
+export function requireTables(database: DatabaseSync, prefix: string): void {
+  if (versionOf(database, prefix) !== steps.length) throw missingTables();
+}
+
+/** The error of a database without the tables of the stores, which must not be made. */
+export function missingTables(): StoreError {
+  return new StoreError(
+    "UNAVAILABLE",
+    "sqlite: the database lacks the tables of the stores, or has those of an older version; run setup(), or leave out setup: false",
+  );
+}
+
 function versionOf(database: DatabaseSync, prefix: string): number {
   const tables = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
   if (!prepare(database, tables).get(`${prefix}schema`)) return 0;
-  const version = Number(prepare(database, `SELECT version FROM ${prefix}schema`).get()?.version);
+  const version = Number(prepare(database, `SELECT version AS version FROM ${prefix}schema`).get()?.version);
   if (version <= steps.length) return version;
   throw new StoreError(
     "UNSUPPORTED",

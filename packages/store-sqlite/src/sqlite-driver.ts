@@ -52,6 +52,7 @@ export class SqliteDriver implements Driver {
   readonly target: DriverTarget;
   readonly #source: SqliteSource;
   readonly #tablePrefix: string;
+  readonly #makesTables: boolean;
   #opening: Promise<OpenDatabase> | undefined;
   #closed = false;
   /** Resolves when the last queued write has finished. */
@@ -59,8 +60,11 @@ export class SqliteDriver implements Driver {
   /** The number of calls so far. */
   #calls = 0;
 
-  constructor(source: SqliteSource, tablePrefix: string) {
+  /** @param makesTables whether any call creates a missing file and missing tables, or `setup()` alone. */
+  constructor(source: SqliteSource, tablePrefix: string, makesTables = true) {
     this.#source = source;
+    // A database in memory is always new.
+    this.#makesTables = makesTables || pathOf(source) === null;
     this.#tablePrefix = tablePrefix;
     // The path may contain a person's name, so it is left out.
     this.target = { collection: `${tablePrefix}messages` };
@@ -121,6 +125,9 @@ export class SqliteDriver implements Driver {
   }
 
   async setup(): Promise<void> {
+    // Another call may be finding that the tables are missing.
+    await this.#opening?.catch(() => undefined);
+    await this.#open(true);
     // No thread has the key 0. SQLite rejects the DELETE if it cannot write, but would not reject an empty transaction.
     await this.#write(({ statements }) => statements.deleteThread(0));
   }
@@ -138,20 +145,20 @@ export class SqliteDriver implements Driver {
     return classifySqliteError(error);
   }
 
-  #open(): Promise<OpenDatabase> {
-    this.#opening ??= this.#connect().catch((error) => {
+  #open(makes = this.#makesTables): Promise<OpenDatabase> {
+    this.#opening ??= this.#connect(makes).catch((error) => {
       this.#opening = undefined;
       throw error;
     });
     return this.#opening;
   }
 
-  async #connect(): Promise<OpenDatabase> {
+  async #connect(makes: boolean): Promise<OpenDatabase> {
     this.#assertOpen();
-    const database = connect(this.#source);
+    const database = connect(this.#source, makes);
     try {
       return await this.#whenFree(
-        () => prepareDatabase(database, this.#source, this.#tablePrefix),
+        () => prepareDatabase(database, this.#source, this.#tablePrefix, makes),
         performance.now() + BUSY_DEADLINE_MS,
       );
     } catch (error) {

@@ -1,9 +1,13 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ThreadView, TrimSearch } from "@scrollback/store-core/driver";
+import type { MessageKind } from "@scrollback/store-core/internal";
 import { damagedThread } from "./errors.ts";
 import { contradictionIn, type ThreadNumbers } from "./head-check.ts";
 
-/** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
+/**
+ * Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. Each column that is read
+ * by its name must have an alias: with other pragmas of the client, columns without one have other names.
+ */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
   const statement = database.prepare(sql);
   statement.setReadBigInts(bigInts);
@@ -161,7 +165,8 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const command = (text: string) => prepareCommand(database, text.replaceAll("$", prefix));
   const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
   const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
-  const selectKey = sql("SELECT key, expires_at AS expiresAt FROM $threads WHERE id = ?", true);
+  const selectKind = values("SELECT kind FROM $messages WHERE thread = ? AND sequence = ?");
+  const selectKey = sql("SELECT key AS key, expires_at AS expiresAt FROM $threads WHERE id = ?", true);
   // A text, because a damaged key may be larger than a number can hold, and must not fail the commits of other threads.
   const expired = "SELECT CAST(key AS TEXT) FROM $threads WHERE expires_at <= ? LIMIT 1";
   const toKey = (text: SQLOutputValue | undefined) => (typeof text === "string" ? BigInt(text) : undefined);
@@ -189,8 +194,8 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     },
     // The outer join makes SQLite walk the ids in order, and finds threads without commits.
     selectThreads: sql(
-      `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,
-         c.updated_at AS updatedAt, c.pinned, c.compaction, c.first, c.next, c.number,
+      `SELECT t.key AS key, t.id AS id, t.created_at AS createdAt, t.expires_at AS expiresAt, c.updated_at AS updatedAt,
+         c.pinned AS pinned, c.compaction AS compaction, c.first AS first, c.next AS next, c.number AS number,
          ${newestMessage} AS newest, ${olderMessages} AS older
        FROM $threads t LEFT JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
@@ -199,7 +204,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ),
     /** Ids and keys from an id on. For {@link rowsByPrefix}. */
     selectIds: sql(
-      "SELECT id, key FROM $threads WHERE id >= ifnull(?, x'') AND id IS NOT ? ORDER BY id LIMIT ?",
+      "SELECT id AS id, key AS key FROM $threads WHERE id >= ifnull(?, x'') AND id IS NOT ? ORDER BY id LIMIT ?",
       true,
     ),
     /**
@@ -215,14 +220,15 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     detachThread: command("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: command("DELETE FROM $threads WHERE key = ?"),
 
-    // A record may have megabytes; its first characters contain its kind.
-    headOfMessage: sql(
-      "SELECT substr(record, 1, 2) AS head FROM $messages WHERE thread = ? AND sequence = ?",
+    /** Returns the kind of a message; undefined for a missing one. */
+    kindOf: (key: number, sequence: number) => selectKind(key, sequence)?.[0] as MessageKind | undefined,
+    // The time as a float, because a damaged one may be larger than a number can hold, and must not fail the other messages.
+    selectMessages: prepareAllValues(
+      database,
+      `SELECT sequence, kind, CAST(created_at AS REAL), text FROM $messages
+       WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence`.replaceAll("$", prefix),
     ),
-    selectMessages: sql(
-      "SELECT sequence, record FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence",
-    ),
-    insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?)"),
+    insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?, ?, ?)"),
     deleteMessages: command("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
     deleteAllMessages: command("DELETE FROM $messages WHERE thread = ?"),
     deleteOldestMessages: sql(
@@ -230,12 +236,16 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
        (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,
     ),
 
-    findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
+    findOperation: sql(
+      "SELECT number AS number, digest AS digest FROM $commits WHERE thread = ? AND operation = ?",
+    ),
     insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: command("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
     deleteAllCommits: command("DELETE FROM $commits WHERE thread = ?"),
 
-    selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),
+    selectMetadata: sql("SELECT text AS text FROM $metadata WHERE thread = ?"),
+    // SQLite knows the length of a value without reading it.
+    selectBytes: sql("SELECT total(octet_length(text)) AS bytes FROM $messages WHERE thread = ?"),
     setMetadata: command("REPLACE INTO $metadata VALUES (?, ?)"),
     deleteMetadata: command("DELETE FROM $metadata WHERE thread = ?"),
 

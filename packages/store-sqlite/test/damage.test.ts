@@ -15,9 +15,9 @@ const damages: Record<string, string> = {
   "its commits are missing": `DELETE FROM scrollback_commits WHERE thread = ${keyOf}`,
   "its newest commit is missing": `DELETE FROM scrollback_commits WHERE thread = ${keyOf} AND number = 3`,
   "its metadata is missing": `DELETE FROM scrollback_metadata WHERE thread = ${keyOf}`,
-  "its metadata is damaged": `UPDATE scrollback_metadata SET record = '1m{"tit' WHERE thread = ${keyOf}`,
+  "its metadata is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE thread = ${keyOf}`,
   "its messages are missing": `DELETE FROM scrollback_messages WHERE thread = ${keyOf}`,
-  "a message is damaged": `UPDATE scrollback_messages SET record = '' WHERE thread = ${keyOf} AND sequence = 1`,
+  "a message is damaged": `UPDATE scrollback_messages SET text = '' WHERE thread = ${keyOf} AND sequence = 1`,
   "a sequence number is damaged": `UPDATE scrollback_messages SET sequence = -9223372036854775807 WHERE thread = ${keyOf} AND sequence = 1`,
   "its expiry is damaged": "UPDATE scrollback_threads SET expires_at = 9223372036854775807 WHERE id = 'a'",
   ...Object.fromEntries(

@@ -9,7 +9,7 @@ const keyOf = "(SELECT key FROM scrollback_threads WHERE id = 'a')";
 const newest = `thread = ${keyOf} AND number = (SELECT max(number) FROM scrollback_commits WHERE thread = ${keyOf})`;
 const ofNewest = (set: string) => `UPDATE scrollback_commits SET ${set} WHERE ${newest}`;
 const copies = (sequence: string) =>
-  `INSERT INTO scrollback_messages SELECT thread, ${sequence}, record FROM scrollback_messages WHERE thread = ${keyOf} AND sequence = 6`;
+  `INSERT INTO scrollback_messages SELECT thread, ${sequence}, kind, created_at, text FROM scrollback_messages WHERE thread = ${keyOf} AND sequence = 6`;
 
 /** Damage of thread "a", which has the messages 1 and 4 to 6: its newest commit contradicts them. */
 const contradictions: Record<string, string> = {

@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
-import { commitRequest, failure, useScratch } from "./scratch.ts";
+import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
@@ -26,7 +26,7 @@ test("C21 when a deletion returns, no file contains the thread's content, id or 
   await using stores = createSqliteStores({ url: scratch.url });
   await stores.open("other").addMessages(users(50, "kept"));
   const store = stores.open("private-name@example.com");
-  for (let turn = 0; turn < 20; turn++) {
+  for (let turn = 0; turn < 21; turn++) {
     const change = { append: users(5, "private-word"), metadata: "private-title" };
     await store.commit(change, { operationId: `private-operation-${turn}` });
     await stores.open("other").addMessages(users(5, "kept"));
@@ -75,7 +75,7 @@ test("C21 a deletion with another revision deletes nothing", async () => {
 test("C21 an operation id of a deleted thread can be used again at once", async () => {
   const driver = connect(scratch.path);
   const commit = (newIncarnation: string) =>
-    driver.commit(commitRequest({ operationId: "same", newIncarnation, append: ["1u"] }));
+    driver.commit(commitRequest({ operationId: "same", newIncarnation, append: [userText("a")] }));
   const request = {
     threadId: "thread",
     operationId: "delete",

@@ -14,8 +14,8 @@ const isInFiles = (word: string): boolean =>
 const isInTables = (): boolean =>
   ["messages", "metadata"].some((table) =>
     scratch
-      .query(`SELECT CAST(record AS TEXT) AS record FROM scrollback_${table}`)
-      .some(({ record }) => String(record).includes("private")),
+      .query(`SELECT CAST(text AS TEXT) AS text FROM scrollback_${table}`)
+      .some(({ text }) => String(text).includes("private")),
   );
 
 const atOnce = {

@@ -174,3 +174,35 @@ async function asOrdinaryUser<T>(step: () => Promise<T>): Promise<T> {
     process.seteuid?.(0);
   }
 }
+
+describe("the option setup", () => {
+  test("false: calls make neither a file nor tables, and setup() does", async () => {
+    await using stores = createSqliteStores({ url: scratch.url, setup: false });
+    const store = stores.open("a");
+    const missing = {
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("run setup()"),
+    };
+    expect(await failure(store.addMessages([user("a")]))).toMatchObject(missing);
+    expect(readdirSync(scratch.directory)).toEqual([]);
+    // Another program's database.
+    const other = new DatabaseSync(scratch.path);
+    other.exec("CREATE TABLE notes (text TEXT)");
+    const before = readFileSync(scratch.path);
+    expect(await failure(store.listMessages())).toMatchObject(missing);
+    expect(readFileSync(scratch.path)).toEqual(before);
+    other.close();
+    const [failed] = await Promise.all([failure(store.listMessages()), stores.setup()]);
+    expect(failed).toMatchObject(missing);
+    await store.addMessages(users(2));
+    await using readers = createSqliteStores({ url: scratch.url, setup: false });
+    expect(await readers.open("a").listMessages()).toEqual(users(2));
+  });
+
+  test("false: a database in memory, which is always new, gets its tables", async () => {
+    await using stores = createSqliteStores({ url: "sqlite::memory:", setup: false });
+    await stores.open("a").addMessages(users(2));
+    expect(await stores.open("a").listMessages()).toEqual(users(2));
+  });
+});

@@ -22,8 +22,8 @@ const columns = {
     "newest_compaction",
   ],
   scrollback_threads: ["id", "incarnation", "expires_at"],
-  scrollback_messages: ["sequence", "record"],
-  scrollback_metadata: ["record"],
+  scrollback_messages: ["sequence", "kind", "created_at", "text"],
+  scrollback_metadata: ["text"],
 };
 
 /** A value as an SQL literal. */

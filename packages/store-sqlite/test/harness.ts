@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Harness } from "@scrollback/conformance";
+import type { Harness, RawAccess } from "@scrollback/conformance";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { toStored } from "../src/text.ts";
 
@@ -26,8 +26,8 @@ export async function createSqliteHarness(): Promise<Harness> {
     raw: {
       dump: async (threadId) => (existsSync(path) ? withRaw(path, (raw) => dump(raw, threadId)) : ""),
       dumpIndex: async (index) => (existsSync(path) ? withRaw(path, (raw) => dumpIndex(raw, index)) : ""),
-      plant: async (threadId, sequence, record) =>
-        withRaw(path, (raw) => plant(raw, threadId, sequence, record)),
+      plant: async (threadId, sequence, planted) =>
+        withRaw(path, (raw) => plant(raw, threadId, sequence, planted)),
     },
     async close() {
       await driver.close();
@@ -62,11 +62,16 @@ function dumpIndex(raw: DatabaseSync, index: string): string {
   return rows.map((row) => Object.values(row).join(" ")).join("\n");
 }
 
-function plant(raw: DatabaseSync, threadId: string, sequence: number, record: string): void {
+function plant(
+  raw: DatabaseSync,
+  threadId: string,
+  sequence: number,
+  { kind, createdAt, text }: Parameters<RawAccess["plant"]>[2],
+): void {
   const { changes } = raw
     .prepare(
-      `UPDATE ${TABLE_PREFIX}messages SET record = ? WHERE sequence = ? AND thread = (SELECT key FROM ${TABLE_PREFIX}threads WHERE id = ?)`,
+      `UPDATE ${TABLE_PREFIX}messages SET kind = ?, created_at = ?, text = ? WHERE sequence = ? AND thread = (SELECT key FROM ${TABLE_PREFIX}threads WHERE id = ?)`,
     )
-    .run(record, sequence, toStored(threadId));
+    .run(kind, createdAt, text, sequence, toStored(threadId));
   if (changes !== 1) throw new Error(`thread ${JSON.stringify(threadId)} has no message ${sequence}`);
 }

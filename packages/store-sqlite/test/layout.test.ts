@@ -8,30 +8,30 @@ import { migrate } from "../src/schema.ts";
 import { Transactions } from "../src/transactions.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
-import { commitRequest, failure, useScratch } from "./scratch.ts";
+import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
 describe("stored data", () => {
-  test("ids and records are read as they were written, including NUL characters", async () => {
+  test("ids and texts are read as they were written, including NUL characters", async () => {
     const driver = connect(scratch.path);
     const ids = ["a", "a\0", "a\0b", "\0", "a%", "A", "é", "e\u0301", "😀", "\u0001\u001f", "'; --"];
     for (const threadId of ids) {
       await driver.commit(
-        commitRequest({ threadId, append: [`1u${threadId}\0 tail`], metadata: `1m${threadId}\0` }),
+        commitRequest({ threadId, append: [userText(`${threadId}\0 tail`)], metadata: `${threadId}\0` }),
       );
     }
     for (const threadId of ids) {
       const all = { threadId, limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined };
       const view = await driver.read({ ...all, metadata: true, signal: undefined });
-      expect(view).toMatchObject({ count: 1, metadata: `1m${threadId}\0` });
-      expect(view.entries.map(({ record }) => record)).toEqual([`1u${threadId}\0 tail`]);
+      expect(view).toMatchObject({ count: 1, metadata: `${threadId}\0` });
+      expect(view.entries).toEqual([{ sequence: 1, ...userText(`${threadId}\0 tail`) }]);
     }
     // Some versions of Node.js read a text only up to its first NUL, but read bytes completely.
-    expect(scratch.query("SELECT DISTINCT typeof(record) AS type FROM scrollback_messages")).toEqual([
+    expect(scratch.query("SELECT DISTINCT typeof(text) AS type FROM scrollback_messages")).toEqual([
       { type: "blob" },
     ]);
-    expect(scratch.query("SELECT DISTINCT typeof(record) AS type FROM scrollback_metadata")).toEqual([
+    expect(scratch.query("SELECT DISTINCT typeof(text) AS type FROM scrollback_metadata")).toEqual([
       { type: "blob" },
     ]);
     await driver.close();
@@ -41,7 +41,9 @@ describe("stored data", () => {
     const driver = connect(scratch.path);
     const counted = () => scratch.query("SELECT count(*) AS rows FROM scrollback_commits")[0]?.rows;
     for (let number = 1; number <= 80; number++) {
-      await driver.commit(commitRequest({ operationId: `operation-${number}`, append: [`1u${number}`] }));
+      await driver.commit(
+        commitRequest({ operationId: `operation-${number}`, append: [userText(`${number}`)] }),
+      );
       expect(counted()).toBe(number < 80 ? number : REMEMBERED_OPERATIONS);
     }
     const repeat = (number: number) => driver.commit(commitRequest({ operationId: `operation-${number}` }));
@@ -50,7 +52,7 @@ describe("stored data", () => {
     await driver.close();
   });
 
-  test("a kind is read from the first characters of a stored record of any size", async () => {
+  test("trimming keeps its rules among messages of any size", async () => {
     await using stores = createSqliteStores({ url: scratch.url, maxMessages: 3 });
     const store = stores.open("a");
     const image = "x".repeat(3 * 1024 ** 2);

@@ -8,7 +8,7 @@ import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
-import { commitRequest, failure, useScratch } from "./scratch.ts";
+import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
@@ -61,7 +61,7 @@ describe("the lifecycle of a factory", () => {
   test("a driver that was closed never opens its file again", async () => {
     const driver = connect(scratch.path);
     await driver.close();
-    await expect(driver.commit(commitRequest({ append: ["1u{}"] }))).rejects.toMatchObject({
+    await expect(driver.commit(commitRequest({ append: [userText("{}")] }))).rejects.toMatchObject({
       code: "CLOSED",
     });
     expect(existsSync(scratch.path)).toBe(false);
@@ -78,8 +78,8 @@ describe("expiry", () => {
     expect(await store.read()).toEqual({ entries: [], revision: null, count: 0 });
     await store.addMessages([user("new")], { expectedRevision: null });
     expect(await store.read()).toMatchObject({ entries: [{ sequence: 1, message: user("new") }] });
-    expect(scratch.query("SELECT record FROM scrollback_messages")).toHaveLength(1);
-    expect(scratch.query("SELECT record FROM scrollback_metadata")).toEqual([]);
+    expect(scratch.query("SELECT text FROM scrollback_messages")).toHaveLength(1);
+    expect(scratch.query("SELECT text FROM scrollback_metadata")).toEqual([]);
     expect(scratch.query("SELECT number FROM scrollback_commits")).toEqual([{ number: 1 }]);
   });
 

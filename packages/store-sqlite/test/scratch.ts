@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
-import type { CommitRequest } from "@scrollback/store-core/driver";
+import type { CommitRequest, MessageRecord } from "@scrollback/store-core/driver";
 import { afterEach, beforeEach, expect } from "vitest";
 
 /** An empty folder for each test of the calling file, with a path for a database in it. */
@@ -59,6 +59,11 @@ export async function failure(
   );
   if (!StoreError.is(error)) throw error;
   return { code: error.code, retryable: error.retryable, message: error.message };
+}
+
+/** A user's message with a text, as store-core encodes it. */
+export function userText(text: string): MessageRecord {
+  return { kind: "u", createdAt: 1_795_348_800_000, text };
 }
 
 /** A commit request in store-core's format. */

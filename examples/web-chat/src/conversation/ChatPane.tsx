@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiError, type ChatMessage, type ChatSummary, readChat, type StoredChat } from "../api.ts";
+import { ChatClientError, type ChatMessage, type ChatSummary, readChat, type StoredChat } from "../api.ts";
 import type { ChatCommands } from "../sidebar/chat-commands.tsx";
 import { ChatHeader } from "./ChatHeader.tsx";
 import { Conversation } from "./Conversation.tsx";
@@ -44,7 +44,7 @@ export function ChatPane(props: Props) {
         round.current += 1;
         setLoading({ is: "ready", stored, draft: draftOf(unsent, stored), round: round.current });
       } catch (error) {
-        const isMissing = error instanceof ApiError && error.status === 404;
+        const isMissing = error instanceof ChatClientError && error.status === 404;
         if (isMissing && unsent === undefined) setLoading({ is: "missing" });
         else setLoading({ is: "failed", text: (error as Error).message });
       }

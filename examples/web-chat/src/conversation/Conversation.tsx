@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { type ChatMessage, forkChat, type StoredChat } from "../api.ts";
+import { type ChatMessage, client, type StoredChat } from "../api.ts";
 import { IconButton } from "../controls/IconButton.tsx";
 import { DownIcon } from "../controls/icons.tsx";
 import { Message } from "../message/Message.tsx";
@@ -57,7 +57,7 @@ export function Conversation({
   };
   const branch = async (messageId: string) => {
     try {
-      onOpen(await forkChat(chatId, messageId));
+      onOpen((await client.fork(chatId, { at: messageId })).id);
       onChanged();
     } catch {
       onFailed("The branch could not be made.");

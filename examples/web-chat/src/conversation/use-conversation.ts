@@ -1,12 +1,18 @@
 import { useChat } from "@ai-sdk/react";
 import { chatTransport } from "@scrollback/bridge-ai-sdk/client";
 import {
-  APICallError,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type ChatMessage, type MessageState, readChat, type StoredChat, stopAnswer } from "../api.ts";
+import {
+  ChatClientError,
+  type ChatMessage,
+  client,
+  type MessageState,
+  readChat,
+  type StoredChat,
+} from "../api.ts";
 
 /** The interval for reading a chat while another server generates its answer. */
 const FOLLOW_MS = 2_000;
@@ -143,7 +149,7 @@ export function useConversation(
     edit: (messageId, text) => begin(chat.sendMessage({ text, messageId })),
     regenerate: (messageId) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
     async stop() {
-      await stopAnswer(chatId);
+      await client.stop(chatId);
       await chat.stop();
       if (isElsewhere) await refresh();
     },
@@ -178,23 +184,16 @@ const hasContent = ({ role, parts }: ChatMessage) =>
   parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
 
 function troubleOf(error: Error): Trouble | undefined {
-  if (APICallError.isInstance(error)) {
-    if (error.statusCode === 409) return { is: "stale" };
-    return { is: "refused", text: reasonOf(error) };
-  }
-  if (error instanceof TypeError) return { is: "disconnected" };
+  const refusal = ChatClientError.from(error);
   // The model failed: the stored answer contains the failure.
-  return undefined;
+  if (refusal === undefined) return undefined;
+  if (refusal.isStale) return { is: "stale" };
+  if (refusal.status === 0) return { is: "disconnected" };
+  return { is: "refused", text: reasonOf(refusal) };
 }
 
-function reasonOf({ statusCode, responseBody }: APICallError): string {
-  if (statusCode === 413) return "The message is too long.";
-  if (statusCode === 503) return "The database does not answer at the moment.";
-  try {
-    const { message } = JSON.parse(responseBody ?? "") as { message?: unknown };
-    if (typeof message === "string") return message;
-  } catch {
-    // A proxy in between answers in another format.
-  }
-  return "The server could not take the message.";
+function reasonOf({ status, message }: ChatClientError): string {
+  if (status === 413) return "The message is too long.";
+  if (status === 503) return "The database does not answer at the moment.";
+  return message;
 }

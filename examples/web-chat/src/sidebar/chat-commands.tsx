@@ -1,4 +1,4 @@
-import { type ChatSummary, exportUrl } from "../api.ts";
+import { type ChatSummary, client } from "../api.ts";
 import { ArchiveIcon, DeleteIcon, EditIcon, ExportIcon, PinIcon } from "../controls/icons.tsx";
 import type { MenuItem } from "../controls/Menu.tsx";
 
@@ -11,7 +11,7 @@ export interface ChatCommands {
 }
 
 export const titleOf = ({ title, lastMessage }: Pick<ChatSummary, "title" | "lastMessage">) =>
-  title ?? (lastMessage?.text.slice(0, 80) || "Untitled chat");
+  title ?? ([...(lastMessage?.text ?? "")].slice(0, 80).join("") || "Untitled chat");
 
 /** The commands for a chat, in the sidebar and above the conversation. */
 export function chatMenu(chat: ChatSummary, commands: ChatCommands, startRename: () => void): MenuItem[] {
@@ -36,7 +36,7 @@ export function chatMenu(chat: ChatSummary, commands: ChatCommands, startRename:
 
 function download(chat: ChatSummary): void {
   const link = document.createElement("a");
-  link.href = exportUrl(chat.id);
+  link.href = client.exportUrl(chat.id);
   link.download = `${titleOf(chat)}.json`;
   link.click();
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type ChatPatch, type ChatSummary, deleteChat, listChats, updateChat } from "../api.ts";
+import { type ChatPatch, type ChatSummary, client } from "../api.ts";
 
 const PAGE = 20;
 const PINNED_LIMIT = 100;
@@ -39,8 +39,8 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
     try {
       const limit = Math.max(PAGE, shown.current.chats.length);
       const [pinned, { chats, cursor }] = await Promise.all([
-        archived ? { chats: [] } : listChats({ archived, pinned: true, limit: PINNED_LIMIT }),
-        listChats(archived ? { archived, limit } : { archived, pinned: false, limit }),
+        archived ? { chats: [] } : client.list({ archived, pinned: true, limit: PINNED_LIMIT }),
+        client.list(archived ? { archived, limit } : { archived, pinned: false, limit }),
       ]);
       if (mine !== newest.current) return;
       const more = cursor === undefined ? { hasMore: false } : { hasMore: true, cursor };
@@ -72,7 +72,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
     newest.current += 1;
     const mine = newest.current;
     const query = archived ? { archived } : { archived, pinned: false };
-    const page = await listChats({ ...query, limit: PAGE, cursor });
+    const page = await client.list({ ...query, limit: PAGE, cursor });
     if (mine !== newest.current) return;
     setList(({ cursor: _, ...now }) => ({
       ...now,
@@ -87,7 +87,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
         chats.map((chat) => (chat.id === chatId ? { ...chat, ...patch } : chat));
       setList((now) => ({ ...now, pinned: apply(now.pinned), chats: apply(now.chats) }));
       try {
-        return await updateChat(chatId, patch);
+        return await client.update(chatId, patch);
       } finally {
         await refresh();
       }
@@ -97,7 +97,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
 
   const remove = useCallback(
     async (chatId: string) => {
-      await deleteChat(chatId);
+      await client.delete(chatId);
       await refresh();
     },
     [refresh],

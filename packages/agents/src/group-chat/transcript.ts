@@ -114,7 +114,11 @@ export class Transcript {
     const undo = async () => {
       if (before === undefined) this.#store = createMemoryStores().open();
       else await this.#store.updateFromState(before);
-      await this.#load({});
+      // The next call reads the thread, with the progress that is stored in it.
+      this.#messages = [];
+      this.#ids = new Set();
+      this.#revision = undefined;
+      this.#isCurrent = false;
     };
     try {
       await this.#store.updateFromState(state);

@@ -1,4 +1,4 @@
-import { runScenarioTests } from "@scrollback/record-log/internal";
+import { runScenarioTests } from "@scrollback/simulator";
 import { run } from "./simulation/run.ts";
 
 runScenarioTests({

@@ -57,12 +57,12 @@ describe("serialize and restore", () => {
   });
 
   test.each([
-    ["1u0000000001000null", "CORRUPT", "message 1 of thread"],
-    ["1u00000000010007", "CORRUPT", "message 1 of thread"],
-    ['1u0000000001000{"role":"user"}', "INVALID_STATE", "message 0"],
-  ])("a record that is not a message (%s) fails with %s", async (record, code, message) => {
+    ["null", "CORRUPT", "message 1 of thread"],
+    ["7", "CORRUPT", "message 1 of thread"],
+    ['{"role":"user"}', "INVALID_STATE", "message 0"],
+  ])("a text that is not a message (%s) fails with %s", async (text, code, message) => {
     const state = json(await saved());
-    state.history.thread.messages[0] = record;
+    state.history.thread.messages[0].text = text;
     const chat = fresh();
     expect(await failureOf(chat.restore(state))).toMatchObject({
       code,

@@ -200,6 +200,23 @@ describe("a chat on a store", () => {
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(field) });
   });
 
+  test("after a failed restore it continues from its own thread, with the next agent", async () => {
+    const driver = new WatchedDriver();
+    const at = (threadId: string) => createStores(driver).open(threadId);
+    const chat = new AgentGroupChat({ agents: cast(), store: at("t") });
+    const state = json(await new AgentGroupChat({ agents: cast(), store: at("other") }).serialize());
+    await chat.getMessages();
+    await listen(new AgentGroupChat({ agents: cast(), store: at("t") }).invoke());
+    const read = driver.read.bind(driver);
+    driver.read = async (request) => {
+      if (request.threadId === "other") throw new StoreError("UNAVAILABLE", "not now");
+      return await read(request);
+    };
+    expect(await failureOf(chat.restore(state))).toMatchObject({ code: "UNAVAILABLE" });
+    expect(await listen(chat.invoke())).toEqual(["B: B 1"]);
+    expect(await told(chat)).toEqual(["A: A 1", "B: B 1"]);
+  });
+
   test("its state contains no message text, and restore moves a chat to the state's thread", async () => {
     const sqlLike = createMemoryStores();
     const chat = open();

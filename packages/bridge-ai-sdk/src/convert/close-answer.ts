@@ -10,6 +10,7 @@ import {
 import { withoutUnfinishedItems } from "./unfinished-step.ts";
 
 const INTERRUPTED = "Interrupted; it may have run.";
+const NOT_RUN = "Approved, but not run: the user sent another message.";
 
 /**
  * Returns the message to store for an answer that will not continue: it was stopped, failed, or its process died. The message has
@@ -37,18 +38,35 @@ function ended(part: UIPart): UIPart {
   return isOpen ? { ...part, state: "done" } : part;
 }
 
+/** An answer with new decisions that does not continue, because the user goes on with another message. */
+export function closeDecidedCalls<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
+  const closed = (part: UIPart) => {
+    if (!isToolPart(part)) return part;
+    return isApproved(part) && !isClientTool(part, tools) ? failedCall(part, NOT_RUN) : denied(part);
+  };
+  return { ...message, parts: message.parts.map(closed) };
+}
+
+/** Whether a call was approved and has no result yet. */
+function isApproved(part: ToolPart): boolean {
+  return part.state === "approval-responded" && part.approval.approved;
+}
+
+/** A call whose denial is final. */
+function denied(part: ToolPart): ToolPart {
+  const isDenied = part.state === "approval-responded" && !part.approval.approved;
+  return isDenied ? withPartFields(part, { state: "output-denied" }) : part;
+}
+
 function closePart(part: UIPart, tools: ToolSet | undefined): UIPart[] {
   if (!isToolPart(part)) return [ended(part)];
   if (part.state === "input-streaming") return [];
-  if (part.state === "approval-responded" && !part.approval.approved)
-    return [withPartFields(part, { state: "output-denied" })];
-  return [isInterrupted(part, tools) ? interrupted(part) : part];
+  return [isInterrupted(part, tools) ? interrupted(part) : denied(part)];
 }
 
 function isInterrupted(part: ToolPart, tools: ToolSet | undefined): boolean {
   if (part.state === "output-available") return part.preliminary === true;
-  if (part.state !== "input-available" && part.state !== "approval-responded") return false;
-  return !isClientTool(part, tools);
+  return (part.state === "input-available" || isApproved(part)) && !isClientTool(part, tools);
 }
 
 function interrupted(part: ToolPart): ToolPart {

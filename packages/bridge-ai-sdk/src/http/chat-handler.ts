@@ -5,22 +5,22 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { closeUiAnswer } from "../convert/close-answer.ts";
 import type { ChatHandlerOptions, Turn } from "../options.ts";
-import { guardedStreams } from "../streams/guarded-streams.ts";
 import { inProcessStreams } from "../streams/in-process-streams.ts";
 import { withPrelude } from "../streams/replay.ts";
+import { guardedStreams } from "../streams/streams.ts";
 import { recordAnswer } from "../turn/answer-recorder.ts";
 import { answerOf } from "../turn/answer-source.ts";
 import { checkHandlerOptions, checkOwner } from "../turn/handler-checks.ts";
-import { type BegunRun, beginRun, readRequest, turnOf } from "../turn/open-turn.ts";
+import { type BegunRun, beginRun, inputOf, readRequest, turnOf } from "../turn/open-turn.ts";
 import { type PostBody, parsePostBody } from "../turn/post-body.ts";
 import { hasCode, isAsked } from "../turn/run-change.ts";
-import { firstTitleOf, isOpenTitle, makeTitle, titleOf, wantsTitle } from "../turn/titles.ts";
-import { errorResponse, isServerError } from "./error-response.ts";
+import { retitleChat, titleChat, titleOf } from "../turn/titles.ts";
+import { checkedMetadata } from "../turn/user-message.ts";
 import type { ChatHandler, RequestContext } from "./handler.ts";
 import { readJson } from "./read-json.ts";
+import { answerResponse, errorResponse, isServerError } from "./responses.ts";
 import { type ChatActions, type OwnerCall, routedResponse } from "./routes.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
-import { answerResponse } from "./stream-response.ts";
 
 const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 
@@ -53,7 +53,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     callbackMs,
     create: (message: UI) => {
       const text = title === false ? undefined : titleOf(message);
-      return text === undefined ? {} : { title: text, titleBy: "text" as const };
+      return text === undefined ? {} : { title: text, titleBy: "text" as const, titleOf: message };
     },
   };
   /** The answers of this handler: `stop` stops one, `ended` settles when it is saved. */
@@ -93,19 +93,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
 
   const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
     try {
-      const text = title !== false && turn.chat.title === undefined ? firstTitleOf(turn) : undefined;
-      if (text !== undefined)
-        await mine.update(turn.chat.id, (chat) =>
-          chat.title === undefined ? { title: text, titleBy: "text" } : undefined,
-        );
-      if (!title || !wantsTitle(turn)) return;
-      const made = await makeTitle(turn, title, callbackMs);
-      if (made === undefined) return;
-      await mine.update(turn.chat.id, (chat) =>
-        isOpenTitle(chat) ? { title: made, titleBy: "model" } : undefined,
-      );
+      if (title !== false) await titleChat(mine, turn, title, callbackMs);
     } catch (error) {
-      // A deleted chat and a stopped answer need no title.
+      // A deleted chat, a message that was changed or dropped, and a stopped answer need no title.
       if (!hasCode(error, "NOT_FOUND") && !turn.signal.aborted) report(error, turn.chat.id, turn.run.id);
     }
   };
@@ -115,7 +105,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const { run, stored, isContinuation } = begun;
     const chatId = run.chat.id;
     const onError = (error: unknown) => report(error, chatId, run.id);
-    const recorder = recordAnswer(begun, onError);
+    const recorder = recordAnswer(begun, tools, onError);
     let titled: Promise<void> | undefined;
     const answer = async () => {
       const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
@@ -188,8 +178,22 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
       return Response.json({ stopped });
     },
+    async title({ mine, chatId }, replacesUser) {
+      if (title === false) throw new StoreError("NOT_FOUND", "title: this server gives chats no titles");
+      const page = await mine.read(chatId);
+      if (!page) throw new StoreError("NOT_FOUND", "title: the chat does not exist");
+      const { chat, entries } = page;
+      const stored = entries.map(({ message }) => message);
+      const onError = (error: unknown) => report(error, chatId);
+      const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
+      const how = { continuedId: undefined, isLastNew: false };
+      const input = await inputOf(stored, how, { ...ui, callbackMs, target });
+      const turn = { owner: mine.ownerId, chat, ...input, signal: new AbortController().signal, body: {} };
+      return Response.json(await retitleChat(mine, turn, stored, title, { ms: callbackMs, replacesUser }));
+    },
   };
-  const routing = { actions, maxMessageBytes, isImportAllowed, closeAnswer };
+  const checkMetadata = (metadata: unknown) => checkedMetadata(metadata, ui, callbackMs);
+  const routing = { actions, maxMessageBytes, isImportAllowed, closeAnswer, checkMetadata };
 
   return {
     handle: (request, context) => respond("handle", context, (call) => actions.post(call, request)),

@@ -22,7 +22,7 @@ export interface ChatHandler {
    * if there is no such run, if its process has died, or if it has not ended within 20 s.
    */
   stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;
-  /** All routes under `/api`: the three above, and lists, reads, changes, forks, exports and imports of chats. */
+  /** All routes under `/api`: the three above, and lists, reads, changes, forks, titles, exports and imports of chats and messages. */
   fetch(request: Request, context: RequestContext): Promise<Response>;
   /** Refuses new answers. Stops the running ones, or waits for them with `wait`; returns when they are saved. */
   close(options?: { readonly wait?: boolean }): Promise<void>;

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { checkOptions, invalid } from "@scrollback/store-core/driver";
 import { isFunction, reporter } from "@scrollback/store-core/internal";
-import { errorResponse, isServerError } from "./error-response.ts";
+import { errorResponse, isServerError } from "./responses.ts";
 
 /** The options of {@link nodeListener}. */
 export interface NodeListenerOptions {

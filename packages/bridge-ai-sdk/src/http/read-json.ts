@@ -15,10 +15,15 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) break;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    // The client has closed the connection.
+    throw new StoreError("INVALID_ARGUMENT", "request: the body ends too early; send it again", { cause });
   }
   if (bytes > maxBytes) {
     // The rest is ignored. A cancellation would close the connection before the client has the response.

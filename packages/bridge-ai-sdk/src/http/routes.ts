@@ -1,7 +1,7 @@
 import type { Chat, ChatEntry, ChatPatch, ListChats, OwnedChats } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { checkOptions, invalid, isObject, isString } from "@scrollback/store-core/driver";
-import { checkValue } from "@scrollback/store-core/internal";
+import { checkValue, isBoolean } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { importedChat } from "./imported-chat.ts";
 import { readJson } from "./read-json.ts";
@@ -24,6 +24,8 @@ export interface ChatActions<UI extends UIMessage> {
   post(call: OwnerCall<UI>, request: Request): Promise<Response>;
   resume(call: OwnerCall<UI>): Promise<Response>;
   stop(call: OwnerCall<UI>, runId: string | undefined): Promise<Response>;
+  /** Makes the chat's title again. With `replaceUser` also one that the user has given. */
+  title(call: OwnerCall<UI>, replaceUser: boolean): Promise<Response>;
 }
 
 /** The dependencies of the routes. */
@@ -33,6 +35,8 @@ export interface RouteContext<UI extends UIMessage> {
   readonly isImportAllowed: boolean;
   /** Returns the message to show for an answer that will not continue. */
   closeAnswer(message: UI): UI;
+  /** The metadata in the form that is stored. @throws StoreError `INVALID_ARGUMENT` if the schema refuses it. */
+  checkMetadata(metadata: unknown): Promise<unknown>;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
@@ -41,6 +45,8 @@ interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
   readonly mine: OwnedChats<UI>;
   /** From the path; empty if the path has none. */
   readonly chatId: string;
+  /** As `chatId`. */
+  readonly messageId: string;
   readonly query: URLSearchParams;
   /** The JSON of the request. */
   body(maxBytes?: number): Promise<Record<string, unknown>>;
@@ -50,6 +56,7 @@ interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
 const queries: Readonly<Record<string, readonly string[]>> = {
   "GET /chats": ["limit", "cursor", "archived", "pinned", "labels"],
   "GET /chats/:id": ["limit", "before"],
+  "DELETE /chats/:id/messages/:messageId": ["with", "after", "operationId", "expectedRevision"],
   "POST /chats/import": ["id", "operationId"],
 };
 
@@ -89,6 +96,31 @@ const routes: Readonly<Record<string, Route>> = {
     await mine.delete(chatId);
     return new Response(null, { status: 204 });
   },
+  async "POST /chats/:id/truncate"({ mine, chatId, body }) {
+    const { from, behind, ...options } = await body();
+    const cut = defined({ from, behind }) as object as { from: string };
+    return Response.json(await mine.truncate(chatId, cut, options));
+  },
+  async "POST /chats/:id/title"({ actions, call, body }) {
+    const options = await body();
+    checkOptions("request", options, { replaceUser: isBoolean });
+    return await actions.title(call, options.replaceUser === true);
+  },
+  async "GET /chats/:id/messages/:messageId"({ mine, chatId, messageId, closeAnswer }) {
+    const found = await mine.readMessage(chatId, messageId);
+    if (!found) throw new StoreError("NOT_FOUND", "request: the chat or the message does not exist");
+    return Response.json(shownEntry(found.entry, found.chat, closeAnswer));
+  },
+  async "PATCH /chats/:id/messages/:messageId"({ mine, chatId, messageId, body, checkMetadata }) {
+    const { operationId, expectedRevision, ...patch } = await body();
+    checkOptions("request", patch, { metadata: () => undefined });
+    const metadata = await checkMetadata(patch.metadata);
+    const options = defined({ operationId, expectedRevision });
+    return Response.json(await mine.updateMessage(chatId, messageId, { metadata }, options));
+  },
+  async "DELETE /chats/:id/messages/:messageId"({ mine, chatId, messageId, query }) {
+    return Response.json(await mine.deleteMessage(chatId, messageId, Object.fromEntries(query)));
+  },
   async "POST /chats/:id/fork"({ mine, chatId, body }) {
     return created(await mine.fork(chatId, await body()));
   },
@@ -103,6 +135,9 @@ const routes: Readonly<Record<string, Route>> = {
     return created(await mine.import(importedChat(await body(MAX_IMPORT_BYTES)), options));
   },
 };
+
+/** The method and the pattern of each route. */
+export const routeNames: readonly string[] = Object.keys(routes);
 
 /** Serves a request by its path and method. 404 for an unknown path, 405 for an unsupported method. */
 export async function routedResponse<UI extends UIMessage>(
@@ -121,11 +156,11 @@ export async function routedResponse<UI extends UIMessage>(
   }
   checkQuery(query, queries[`${request.method} ${found.pattern}`] ?? []);
   const { mine } = call;
-  const { chatId } = found;
+  const { chatId, messageId } = found;
   call.chatId = chatId;
   return await route({
     ...context,
-    ...{ request, call, mine, chatId, query },
+    ...{ request, call, mine, chatId, messageId, query },
     body: async (maxBytes = context.maxMessageBytes) => {
       const json = (await readJson(request, maxBytes)) ?? {};
       checkValue("request", "the body", isObject, json);
@@ -134,15 +169,23 @@ export async function routedResponse<UI extends UIMessage>(
   });
 }
 
-/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method distinguishes them. */
-function routeOf(method: string, pathname: string): { pattern: string; chatId: string } | undefined {
-  const [, api, kind, id, action, ...rest] = pathname.split("/");
-  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
-    return undefined;
+interface FoundRoute {
+  readonly pattern: string;
+  readonly chatId: string;
+  readonly messageId: string;
+}
+
+/** The pattern of a path, and the ids in it. A chat may have the name of a fixed path: the method distinguishes them. */
+function routeOf(method: string, pathname: string): FoundRoute | undefined {
+  const [, api, kind, id, action, messageId, ...rest] = pathname.split("/");
+  const isEmpty = id === "" || messageId === "";
+  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || isEmpty) return undefined;
   const path = pathname.slice("/api".length);
   const isFixed = id === undefined || (id !== ":id" && Object.hasOwn(routes, `${method} ${path}`));
-  if (isFixed) return { pattern: path, chatId: "" };
-  return { pattern: `/${kind}/:id${action === undefined ? "" : `/${action}`}`, chatId: decoded(id) };
+  if (isFixed) return { pattern: path, chatId: "", messageId: "" };
+  const names = [kind, ":id", action, messageId === undefined ? undefined : ":messageId"];
+  const pattern = `/${names.filter((name) => name !== undefined).join("/")}`;
+  return { pattern, chatId: decoded(id), messageId: decoded(messageId ?? "") };
 }
 
 function methodsOf(pattern: string): string[] {

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { replayedAnswer } from "../streams/replay.ts";
 import type { ChatStreams } from "../streams/streams.ts";
 import { watchedStream } from "../streams/watched-stream.ts";
-import { replayResponse, streamResponse } from "./stream-response.ts";
+import { replayResponse, streamResponse } from "./responses.ts";
 
 /** The time for which an ended answer is replayed, for clients that loaded the chat before its end. */
 const REPLAY_MS = 10_000;
@@ -77,7 +77,9 @@ async function isRunning<UI extends UIMessage>(
 }
 
 function endedAnswer<UI extends UIMessage>(entry: ChatEntry<UI> | undefined): Response {
-  if (entry?.message.role !== "assistant" || Date.now() - entry.updatedAt > REPLAY_MS) return noContent();
+  // The clock of the process that made the answer may be ahead.
+  if (entry?.message.role !== "assistant" || Math.abs(Date.now() - entry.updatedAt) > REPLAY_MS)
+    return noContent();
   return replayResponse(replayedAnswer(entry.message, entry));
 }
 

@@ -16,8 +16,13 @@ export interface StreamKeeper<UI extends UIMessage> {
   /** Awaited before the next chunk is read. */
   see(chunk: UIMessageChunk): Promise<void>;
   onError(error: unknown): void;
-  /** Awaited before the stream is closed. Returns false if the answer could not be stored: then the client gets an error. */
-  end(): Promise<boolean>;
+  /**
+   * Awaited before the stream is closed. Returns false if the answer is not whole, or could not be stored: then the client gets an
+   * error.
+   *
+   * @param isOpen whether the stream ended within a step or a text.
+   */
+  end(isOpen: boolean): Promise<boolean>;
 }
 
 /**
@@ -33,6 +38,7 @@ export function containedStream<UI extends UIMessage>(
   return new ReadableStream<UIMessageChunk>({
     async start(controller) {
       let isStarted = false;
+      let isOpen = false;
       const held: UIMessageChunk[] = [];
       const open = new OpenParts();
       const endTexts = async () => {
@@ -64,6 +70,7 @@ export function containedStream<UI extends UIMessage>(
             break;
           }
           if (next.done) {
+            isOpen = open.isOpen;
             await endTexts();
             break;
           }
@@ -76,8 +83,8 @@ export function containedStream<UI extends UIMessage>(
       } finally {
         abandoned.clear();
       }
-      const isStored = await end();
-      if (!isStored) held.push({ type: "error", errorText: ERROR_TEXT });
+      const isGood = await end(isOpen);
+      if (!isGood) held.push({ type: "error", errorText: ERROR_TEXT });
       if (isCancelled) return;
       for (const chunk of held) controller.enqueue(chunk);
       controller.close();
@@ -94,16 +101,41 @@ function sentChunk(chunk: UIMessageChunk, messageId: string): UIMessageChunk {
   return chunk.type === "abort" ? { type: "abort" } : chunk;
 }
 
-/** The texts of an answer that have begun and not ended. */
+/** The step and the texts of an answer that have begun and not ended. */
 class OpenParts {
   readonly #ends = new Map<string, UIMessageChunk>();
+  #isInStep = false;
+
+  get isOpen(): boolean {
+    return this.#isInStep || this.#ends.size > 0;
+  }
 
   see(chunk: UIMessageChunk): void {
-    if (chunk.type === "text-start") this.#ends.set(`text ${chunk.id}`, { type: "text-end", id: chunk.id });
-    else if (chunk.type === "reasoning-start")
-      this.#ends.set(`reasoning ${chunk.id}`, { type: "reasoning-end", id: chunk.id });
-    else if (chunk.type === "text-end") this.#ends.delete(`text ${chunk.id}`);
-    else if (chunk.type === "reasoning-end") this.#ends.delete(`reasoning ${chunk.id}`);
+    switch (chunk.type) {
+      case "text-start":
+        this.#ends.set(`text ${chunk.id}`, { type: "text-end", id: chunk.id });
+        break;
+      case "reasoning-start":
+        this.#ends.set(`reasoning ${chunk.id}`, { type: "reasoning-end", id: chunk.id });
+        break;
+      case "text-end":
+        this.#ends.delete(`text ${chunk.id}`);
+        break;
+      case "reasoning-end":
+        this.#ends.delete(`reasoning ${chunk.id}`);
+        break;
+      case "start-step":
+        this.#isInStep = true;
+        break;
+      case "reset-step":
+        // Readers drop the parts of the step.
+        this.#ends.clear();
+        break;
+      case "finish-step":
+      case "finish":
+        this.#isInStep = false;
+        break;
+    }
   }
 
   ends(): UIMessageChunk[] {

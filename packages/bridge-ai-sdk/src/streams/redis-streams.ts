@@ -2,7 +2,6 @@ import { type Check, checkOptions, hasMethods, isString } from "@scrollback/stor
 import { isFunction, reporter } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
-import { Channels } from "./redis-channels.ts";
 import type { ChatStreams } from "./streams.ts";
 
 /** The options of {@link redisStreams}. */
@@ -11,7 +10,7 @@ export interface RedisStreamsOptions {
   readonly redis: Redis;
   /** The prefix of every key and channel. Default `"scrollback:answers"`. */
   readonly keyPrefix?: string;
-  /** Called with errors of Redis. They do not affect making and storing an answer. */
+  /** Called with errors of Redis. They do not affect making and storing an answer. Default: a warning of the process. */
   onError?(error: unknown): void;
 }
 
@@ -76,4 +75,43 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
     },
     close: () => channels.close(),
   };
+}
+
+/** Channels of Redis, on a separate connection that is opened for the first channel. */
+export class Channels {
+  readonly #redis: Redis;
+  readonly #onError: (error: unknown) => void;
+  readonly #listeners = new Map<string, (message: string) => void>();
+  #subscriber: Redis | undefined;
+
+  constructor(redis: Redis, onError: (error: unknown) => void) {
+    this.#redis = redis;
+    this.#onError = onError;
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
+    this.#listeners.set(channel, listener);
+    await this.#connection().subscribe(channel);
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.#listeners.delete(channel);
+    await this.#subscriber?.unsubscribe(channel);
+  }
+
+  /** Closes the connection. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    this.#subscriber?.disconnect();
+    this.#subscriber = undefined;
+  }
+
+  #connection(): Redis {
+    if (this.#subscriber) return this.#subscriber;
+    const subscriber = this.#redis.duplicate();
+    subscriber.on("error", this.#onError);
+    subscriber.on("message", (channel, message) => this.#listeners.get(channel)?.(message));
+    this.#subscriber = subscriber;
+    return subscriber;
+  }
 }

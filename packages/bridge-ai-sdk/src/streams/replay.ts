@@ -85,7 +85,8 @@ function toolChunks(part: ToolPart): UIMessageChunk[] {
     } as UIMessageChunk;
     return rawInput ? [start, { type: "tool-input-delta", toolCallId, inputTextDelta: rawInput }] : [start];
   }
-  const available = { ...call, type: "tool-input-available", input: part.input } as UIMessageChunk;
+  // A client refuses chunks without these fields; in JSON, undefined is absent.
+  const available = { ...call, type: "tool-input-available", input: part.input ?? null } as UIMessageChunk;
   return [available, ...approvalChunks(part), ...resultChunks(part)];
 }
 
@@ -111,7 +112,9 @@ function resultChunks(part: ToolPart): UIMessageChunk[] {
   const { resultProviderMetadata } = part;
   const result = { toolCallId, ...(resultProviderMetadata && { providerMetadata: resultProviderMetadata }) };
   if (state === "output-error") return [{ ...result, type: "tool-output-error", errorText: part.errorText }];
-  return [{ ...result, type: "tool-output-available", output: part.output, ...pick(part, ["preliminary"]) }];
+  return [
+    { ...result, type: "tool-output-available", output: part.output ?? null, ...pick(part, ["preliminary"]) },
+  ];
 }
 
 /** The fields of an object that are not undefined. */

@@ -1,11 +1,14 @@
+import { StoreError } from "@scrollback/store-core";
 import {
   readUIMessageStream,
+  type ToolSet,
   type UIMessage,
   type UIMessageChunk,
   UIMessageStreamError,
   type UIMessageStreamOptions,
 } from "ai";
 import { withEndedTexts } from "../convert/close-answer.ts";
+import { isClientTool, isToolPart, type UIPart } from "../convert/tool-parts.ts";
 import { withoutUnfinishedItems } from "../convert/unfinished-step.ts";
 import { isBlankAnswer } from "../parent-id.ts";
 import { containedStream, ERROR_TEXT } from "../streams/contained-stream.ts";
@@ -19,6 +22,9 @@ const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
 const wholeReasons: ReadonlySet<string> = new Set(["stop", "length", "content-filter", "tool-calls"]);
 const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
 const REFUSED = "the answer is not valid";
+const MODEL_ERROR = "the model ended with an error";
+const CUT_OFF = "the model's answer ended without a reason to finish; its connection was probably cut";
+const NOT_RUN = "an approved tool call was not run: its tool or its schema has changed";
 const REFUSALS = ["TOO_LARGE", "INVALID_ARGUMENT"] as const;
 
 /** The options of `toUIMessageStream` with which an answer is stored. */
@@ -38,6 +44,7 @@ export interface AnswerRecorder<UI extends UIMessage> {
 /** Stores the answer of a run. */
 export function recordAnswer<UI extends UIMessage>(
   { run, stored: messages }: Pick<BegunRun<UI>, "run" | "stored">,
+  tools: ToolSet | undefined,
   onError: (error: unknown) => void,
 ): AnswerRecorder<UI> {
   const { promise: ended, resolve: finish } = Promise.withResolvers<void>();
@@ -52,34 +59,41 @@ export function recordAnswer<UI extends UIMessage>(
   /** Without `pipe`: the SDK's final message. */
   let whole: UI | undefined;
 
-  const statusOf = () => {
-    if (errorText !== undefined) return "failed";
-    if (isAborted || run.signal.aborted) return "stopped";
-    return finishReason === "error" ? "failed" : "complete";
+  /** Why an answer without an error is not whole; undefined if it is. */
+  const defectOf = (made: UI | undefined, isOpen: boolean) => {
+    if (finishReason === "error") return MODEL_ERROR;
+    const isEnded = finishReason === undefined ? !isOpen : wholeReasons.has(finishReason);
+    if (!isEnded || made?.parts.some(isOpenCall)) return CUT_OFF;
+    return made?.parts.some((part) => isDecided(part, tools)) ? NOT_RUN : undefined;
   };
 
-  /** Whether the model said that it had finished: a connection that ends early has another reason, or none. */
-  const isWhole = () => finishReason !== undefined && wholeReasons.has(finishReason);
+  /** How the answer ended. Reports a defect, which the stream does not tell of. */
+  const endingOf = (made: UI | undefined, isOpen: boolean) => {
+    if (errorText !== undefined) return { status: "failed", error: errorText } as const;
+    if (isAborted || run.signal.aborted) return { status: "stopped" } as const;
+    const error = defectOf(made, isOpen);
+    if (error === undefined) return { status: "complete" } as const;
+    onError(new StoreError("UNAVAILABLE", `chat: ${error}`, { retryable: true }));
+    return { status: "failed", error } as const;
+  };
 
   /**
-   * Saves the answer; false if that failed. If the run was taken over or deleted, its signal is aborted: that is not an
-   * error. Never rejects.
+   * Saves the answer; false if that failed, or if the answer has a defect. If the run was taken over or deleted, its signal is
+   * aborted: that is not an error. Never rejects.
    */
-  const end = async (): Promise<boolean> => {
+  const end = async (isOpen: boolean): Promise<boolean> => {
     if (!whole) await macrotask();
     const made = whole ?? latest;
     const stored = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
-    const status = statusOf();
+    const ending = endingOf(made, isOpen);
     // Its provider may not have stored the last items.
     const message =
-      stored && !isWhole() ? { ...stored, parts: withoutUnfinishedItems(stored.parts) } : stored;
+      stored && ending.status !== "complete"
+        ? { ...stored, parts: withoutUnfinishedItems(stored.parts) }
+        : stored;
     try {
-      await run.end({
-        ...(message && { message }),
-        status,
-        ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
-      });
-      return true;
+      await run.end({ ...(message && { message }), ...ending });
+      return ending.status !== "failed" || errorText !== undefined;
     } catch (error) {
       if (hasCode(error, "CONFLICT", "NOT_FOUND") && run.signal.aborted) return true;
       onError(error);
@@ -129,11 +143,14 @@ export function recordAnswer<UI extends UIMessage>(
     });
   };
 
+  /** The chunks for {@link follow}. Clients get those behind an error only when the answer is stored. */
+  let recorded: ReadableStreamDefaultController<UIMessageChunk> | undefined;
   const see = async (chunk: UIMessageChunk) => {
     if (chunk.type === "finish-step") await saveStep();
     if (chunk.type === "abort") isAborted = true;
     if (chunk.type === "finish") finishReason = chunk.finishReason;
     if (chunk.type === "error" && !run.signal.aborted) errorText ??= textOfError(chunk);
+    recorded?.enqueue(chunk);
   };
 
   const follow = async (stream: ReadableStream<UIMessageChunk>) => {
@@ -167,15 +184,22 @@ export function recordAnswer<UI extends UIMessage>(
         finishReason ??= event.finishReason;
         if (isPiped) return;
         whole = event.responseMessage;
-        await end();
+        await end(false);
       },
     },
     pipe(stream) {
       isPiped = true;
-      const source = stream as ReadableStream | Promise<ReadableStream>;
-      const [out, kept] = containedStream(source, { run, see, onError, end }).tee();
+      const kept = new ReadableStream<UIMessageChunk>({
+        start(controller) {
+          recorded = controller;
+        },
+        cancel() {
+          recorded = undefined;
+        },
+      });
       void follow(kept).catch(onError);
-      return out as ReadableStream;
+      const source = stream as ReadableStream | Promise<ReadableStream>;
+      return containedStream(source, { run, see, onError, end }) as ReadableStream;
     },
   };
 }
@@ -183,6 +207,16 @@ export function recordAnswer<UI extends UIMessage>(
 /** The text of an error, which a stream of the application may lack. */
 function textOfError({ errorText }: { readonly errorText?: unknown }): string {
   return typeof errorText === "string" ? errorText : ERROR_TEXT;
+}
+
+/** A decided call whose tool is the server's: the SDK has neither run nor denied it. */
+function isDecided(part: UIPart, tools: ToolSet | undefined): boolean {
+  return isToolPart(part) && part.state === "approval-responded" && !isClientTool(part, tools);
+}
+
+/** A call whose input has not arrived whole. */
+function isOpenCall(part: UIPart): boolean {
+  return isToolPart(part) && part.state === "input-streaming";
 }
 
 /** Waits until the chunks so far have their snapshots, which takes microtasks only. */

@@ -1,6 +1,8 @@
-import { guarded, isText } from "@scrollback/store-core/internal";
+import type { ChatMessage } from "@scrollback/store-core";
+import { guarded, isText, reducedHistory } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
+  type ModelMessage,
   stepCountIs,
   streamText,
   type ToolSet,
@@ -67,8 +69,11 @@ async function reducedTurn<UI extends UIMessage>(
   options: ChatHandlerOptions<UI>,
   target: ReportTarget,
 ): Promise<Turn<UI>> {
-  const reduced = await reducer.reduce(turn.modelMessages, { signal: turn.signal });
-  return { ...turn, modelMessages: sendableMessages(reduced, target, options.tools) };
+  const { signal } = turn;
+  const reduced = await reducedHistory(turn.modelMessages as ChatMessage[], async (messages) => {
+    return (await reducer.reduce(messages as ModelMessage[], { signal })) as ChatMessage[];
+  });
+  return { ...turn, modelMessages: sendableMessages(reduced as ModelMessage[], target, options.tools) };
 }
 
 async function modelAnswer<UI extends UIMessage>(

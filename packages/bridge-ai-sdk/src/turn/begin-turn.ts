@@ -15,7 +15,7 @@ export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOpt
   readonly chats: OwnedChats<UI>;
   /** The JSON that the client posted. */
   readonly body: unknown;
-  /** Called with errors that occur while the answer is streamed and stored, and of callbacks. It is not awaited. */
+  /** Called with errors that occur while the answer is streamed and stored, and of callbacks. It is not awaited. Default: a warning of the process. */
   onError?(error: unknown): void;
 }
 
@@ -53,6 +53,6 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
     await begun.run.end({ status: "failed" });
     throw error;
   });
-  const { ui, pipe } = recordAnswer(begun, onError);
+  const { ui, pipe } = recordAnswer(begun, begin.tools, onError);
   return { ...turn, ui, pipe };
 }

@@ -3,12 +3,12 @@ import { StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import type { PostBody } from "./post-body.ts";
-import { changeOf, editedMessage, type TurnRequest } from "./run-change.ts";
+import { decide, editedMessage, type TurnRequest } from "./run-change.ts";
 
 /** The fork in which a request is answered. */
 export interface Branch<UI extends UIMessage> {
   readonly chatId: string;
-  readonly change: RunChange<UI>;
+  change(entries: readonly ChatEntry<UI>[]): RunChange<UI>;
 }
 
 /** Forks a chat before the message that a request would drop. */
@@ -29,23 +29,19 @@ function forkPoint<UI extends UIMessage>(
   entries: readonly ChatEntry<UI>[],
   request: Exclude<TurnRequest<UI>, { kind: "continue" }>,
   parentId: string | null | undefined,
-): { at: string | null; change: RunChange<UI> } {
+): Pick<Branch<UI>, "change"> & { readonly at: string | null } {
   const idBefore = (index: number) => entries[index - 1]?.message.id ?? null;
-  const indexOf = (id: string | undefined) => entries.findLastIndex(({ message }) => message.id === id);
-  if (request.kind === "submit") {
-    const change = { append: [request.message] };
-    if (request.messageId !== undefined)
-      return { at: idBefore(indexOf(editedMessage(entries, request.messageId).id)), change };
-    if (typeof parentId !== "string") return { at: idBefore(entries.length), change };
-    if (indexOf(parentId) < 0)
-      throw new StoreError("NOT_FOUND", "chat: the chat has no message with this parentId");
-    return { at: parentId, change };
+  if (request.kind === "regenerate")
+    return { at: idBefore(decide(request, entries).keep ?? entries.length), change: () => ({}) };
+  const { messageId } = request;
+  const change = (forked: readonly ChatEntry<UI>[]) =>
+    decide({ ...request, messageId: undefined, parentId: undefined }, forked);
+  if (messageId !== undefined) {
+    const edited = editedMessage(entries, messageId);
+    return { at: idBefore(entries.findLastIndex(({ message }) => message === edited)), change };
   }
-  const change = changeOf(request, entries);
-  const id = "dropAnswer" in change ? change.dropAnswer : undefined;
-  const index =
-    id === undefined ? entries.findLastIndex(({ message }) => message.role === "user") : indexOf(id);
-  const message = entries[index]?.message;
-  if (!message) throw new StoreError("NOT_FOUND", "chat: the chat has no message with this id");
-  return { at: message.role === "user" ? message.id : idBefore(index), change: { nothing: true } };
+  if (typeof parentId !== "string") return { at: idBefore(entries.length), change };
+  if (!entries.some(({ message }) => message.id === parentId))
+    throw new StoreError("NOT_FOUND", "chat: the chat has no message with this parentId");
+  return { at: parentId, change };
 }

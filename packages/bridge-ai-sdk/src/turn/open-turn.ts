@@ -1,4 +1,4 @@
-import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
+import type { ChatEntry, ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
 import { isString } from "@scrollback/store-core/driver";
 import { CALLBACK_MS, callWithin, guarded } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
@@ -6,9 +6,9 @@ import type { ReportTarget } from "../convert/old-files.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
 import type { BeginTurnOptions, MessageOptions, Turn } from "../options.ts";
 import { forkFor } from "./branch.ts";
-import { historyOf, modelMessagesOf } from "./history.ts";
+import { type HistoryOptions, historyOf, modelMessagesOf } from "./history.ts";
 import type { PostBody } from "./post-body.ts";
-import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
+import { decide, readTurnRequest, type TurnRequest } from "./run-change.ts";
 
 /** A run that a request has begun. */
 export interface BegunRun<UI extends UIMessage> {
@@ -38,9 +38,9 @@ export async function beginRun<UI extends UIMessage>(
   const isContinuation = request.kind === "continue";
   const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
   let isNew = false;
-  const change = (entries: Parameters<typeof changeOf<UI>>[1]) => {
-    const made = branch?.change ?? changeOf(request, entries);
-    isNew = "append" in made || "edit" in made;
+  const change = (entries: readonly ChatEntry<UI>[], stopped?: string) => {
+    const made = branch ? branch.change(entries) : decide(request, entries, stopped);
+    isNew = !isContinuation && made.append !== undefined;
     return made;
   };
   const first = request.kind === "submit" ? create?.(request.message) : undefined;
@@ -94,16 +94,22 @@ export async function turnOf<UI extends UIMessage>(
   { run, stored, isContinuation, isNew }: BegunRun<UI>,
   owner: string,
   { rest }: PostBody,
-  { callbackMs = CALLBACK_MS, target, ...options }: TurnOptions,
+  options: TurnOptions,
 ): Promise<Turn<UI>> {
-  const continuedId = isContinuation ? run.messageId : undefined;
+  const how = { continuedId: isContinuation ? run.messageId : undefined, isLastNew: isNew };
+  const { chat, signal } = run;
+  return { owner, chat, run, ...(await inputOf(stored, how, options)), signal, body: rest };
+}
+
+/** The stored history as the SDK and as a model take it. */
+export async function inputOf<UI extends UIMessage>(
+  stored: readonly UI[],
+  how: Pick<HistoryOptions, "continuedId" | "isLastNew">,
+  { callbackMs = CALLBACK_MS, target, ...options }: TurnOptions,
+): Promise<Pick<Turn<UI>, "messages" | "modelMessages">> {
   return await callWithin(callbackMs, "the validation of the history", async () => {
     const messages = await historyOf(stored, options);
-    const modelMessages = await modelMessagesOf(messages, {
-      ...{ ...options, continuedId, isLastNew: isNew, target },
-      fileMs: callbackMs / 2,
-    });
-    const { chat, signal } = run;
-    return { owner, chat, run, messages, modelMessages, signal, body: rest };
+    const history = { ...options, ...how, target, fileMs: callbackMs / 2 };
+    return { messages, modelMessages: await modelMessagesOf(messages, history) };
   });
 }

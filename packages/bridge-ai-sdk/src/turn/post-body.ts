@@ -7,11 +7,15 @@ import { lastUserId, parentIdOf } from "../parent-id.ts";
 export interface PostBody {
   readonly chatId: string;
   readonly isRegenerate: boolean;
-  /** The message to handle. All other messages that the client sends are ignored. */
+  /** The message to handle. */
   readonly message: unknown;
+  /** The message that the client has before it, which may contain decisions about tool calls. All others are ignored. */
+  readonly answer: unknown;
   readonly messageId: string | undefined;
   /** The id that the client expects for the last stored message; undefined if it sends none. */
   readonly parentId: string | null | undefined;
+  /** The ids of the messages that the client shows before it, if it sends them. */
+  readonly shownIds: readonly string[];
   /** The user's newest message that the client knows; undefined if it sends none. */
   readonly lastUserMessageId: string | undefined;
   readonly isBranch: boolean;
@@ -56,8 +60,10 @@ export function parsePostBody(body: unknown): PostBody {
     chatId: id as string,
     isRegenerate,
     message,
+    answer: list[index - 1],
     messageId: messageId as string | undefined,
     parentId: parentId === undefined ? derived : (parentId as string | null),
+    shownIds: parentId === undefined ? list.slice(0, Math.max(index, 0)).map(({ id }) => id) : [],
     lastUserMessageId: (lastUserMessageId as string | undefined) ?? shown,
     isBranch: branch as boolean,
     rest,

@@ -1,4 +1,5 @@
 import { invalid } from "@scrollback/store-core/driver";
+import { callWithin } from "@scrollback/store-core/internal";
 import { safeValidateUIMessages, type UIMessage } from "ai";
 import { isTakenFile } from "../convert/file-types.ts";
 import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
@@ -45,6 +46,21 @@ export async function userMessage<UI extends UIMessage>(
   const { metadata: checked, ...unchecked } = valid;
   const rest = { ...unchecked, parts: valid.parts.map(ownPart) };
   return (checked === undefined ? rest : { ...rest, metadata: checked }) as UI;
+}
+
+/** Metadata that the schema accepts, as it makes it; `null` removes it. @throws StoreError `INVALID_ARGUMENT`. */
+export async function checkedMetadata(
+  metadata: unknown,
+  { metadataSchema }: UIOptions,
+  callbackMs: number,
+): Promise<unknown> {
+  if (metadata === undefined || metadata === null || metadataSchema === undefined) return metadata;
+  const message = { id: "message", role: "user", parts: [{ type: "text", text: "" }], metadata };
+  const [valid] =
+    (await callWithin(callbackMs, "the validation of the metadata", () =>
+      validated(message, { metadataSchema }),
+    )) ?? [];
+  return valid ? valid.metadata : invalid("request: metadata does not match metadataSchema");
 }
 
 /** The fields of a part that a user may send. Fields for providers are the server's. */

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { JsonPlusSerializer, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "@scrollback/store-core";
 
@@ -20,7 +21,7 @@ export async function encodeValue(
   what: string,
 ): Promise<TypedValue> {
   // LangGraph's serializer returns the given array.
-  const given = value instanceof Uint8Array ? new Uint8Array(value) : value;
+  const given = types.isUint8Array(value) ? new Uint8Array(value) : value;
   const [type, bytes] = await serde.dumpsTyped(given).catch((error: unknown) => {
     throw serde instanceof JsonPlusSerializer ? unserializable(what, error) : error;
   });

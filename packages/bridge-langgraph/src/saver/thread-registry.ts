@@ -12,6 +12,7 @@ import {
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import type { Change, Revision, StoreFactory } from "@scrollback/store-core";
+import { reporter } from "@scrollback/store-core/internal";
 import type { LogRegistration } from "../log/checkpoint-log.ts";
 import { RETRIES, retried } from "../retried.ts";
 import type { ThreadNames } from "./names.ts";
@@ -70,7 +71,7 @@ export class ThreadRegistry {
   constructor(stores: StoreFactory, names: ThreadNames) {
     this.#stores = stores;
     this.#names = names;
-    this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
+    this.#lists = new Lists({ stores, clock: systemListClock, onError: reporter(undefined) });
   }
 
   /** Registers a namespace of a thread, for the log of its checkpoints. */

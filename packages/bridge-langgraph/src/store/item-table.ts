@@ -4,6 +4,7 @@ import { type Listed, Lists, type Missing, nameOf, Records, systemListClock } fr
 import type { ListItem, NearListItem } from "@scrollback/collections/internal";
 import { type Revision, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
+import { reporter } from "@scrollback/store-core/internal";
 import { RETRIES, retried } from "../retried.ts";
 import type { Embedder, ItemFields } from "./embedder.ts";
 import { expiring } from "./expiring-stores.ts";
@@ -60,7 +61,7 @@ export class ItemTable {
     this.#recordsOf = (ms) => new Records({ stores: within(ms), prefix: `${name}:item` });
     this.#records = this.#recordsOf(ttlMs);
     this.#index = stores.index(`${name}:items`);
-    this.#lists = new Lists({ stores, clock: systemListClock, onError: () => undefined });
+    this.#lists = new Lists({ stores, clock: systemListClock, onError: reporter(undefined) });
     this.#ttlMs = ttlMs;
     this.#refreshOnRead = refreshOnRead;
     const { maxDimensions } = this.#index;

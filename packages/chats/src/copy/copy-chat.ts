@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
-import type { Chat, Identified } from "../chat.ts";
+import type { Chat, ChatEntry, ChatSummary, Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { whileOutdated } from "../write/attempts.ts";
-import { commitPlan, type Written } from "../write/commit-plan.ts";
-import { takenId } from "../write/write-chat.ts";
+import { commitPlan, takenId, type Written, whileOutdated } from "../write/write-chat.ts";
 
 /** A chat to create from existing entries. */
 export interface ChatCopy<M extends Identified> {
@@ -94,6 +92,15 @@ function isCopyOf({ operationId, digest }: NonNullable<Head["copying"]>, marker:
 
 function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined): boolean {
   return other !== undefined && isSameMessage({ ...one, writes: 0 }, { ...other, writes: 0 });
+}
+
+/** The title for a copy with these entries: without the message that it was made of, a chat has no title. */
+export function copiedTitle<M extends Identified>(
+  { title, titleBy, titleOf }: Pick<ChatSummary, "title" | "titleBy" | "titleOf">,
+  entries: readonly ChatEntry<M>[],
+) {
+  const isKept = titleOf === undefined || entries.some(({ message }) => message.id === titleOf);
+  return isKept ? { title, titleBy, titleOf } : {};
 }
 
 /** Copies an entry. A partial answer is completed by `closeAnswer` and stored as `"stopped"`. */

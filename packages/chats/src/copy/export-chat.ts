@@ -1,4 +1,5 @@
 import { jsonCodec } from "@scrollback/store-core";
+import { encodeWrapped } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, ChatPage, Identified } from "../chat.ts";
 import { withLostAnswer } from "../read/entries.ts";
 
@@ -9,7 +10,7 @@ const TYPED_MARK = "~";
 export interface ChatExport {
   readonly type: "scrollback.chat";
   readonly version: 1;
-  readonly chat: Omit<Chat, "revision" | "run">;
+  readonly chat: Omit<Chat, "incarnation" | "revision" | "run">;
   readonly entries: readonly ChatEntry<unknown>[];
   /** Restores the values that JSON does not support (dates, bytes); absent if there are none. */
   readonly types?: unknown;
@@ -17,11 +18,11 @@ export interface ChatExport {
 
 /** The export of a chat. The answer of a lost run is exported as failed. */
 export function exportOf<M extends Identified>(
-  { chat: { revision, run, ...chat }, entries }: ChatPage<M>,
+  { chat: { incarnation, revision, run, ...chat }, entries }: ChatPage<M>,
   closeAnswer: (message: M) => M,
 ): ChatExport {
   const closed = run?.state === "lost" ? withLostAnswer(entries, run.messageId, closeAnswer) : entries;
-  const text = jsonCodec.encode({ chat, entries: closed });
+  const text = encodeWrapped({ chat, entries: closed });
   const isTyped = text.startsWith(TYPED_MARK);
   const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);
   const { json, meta } = isTyped ? parsed : { json: parsed, meta: undefined };

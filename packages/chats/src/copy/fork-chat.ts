@@ -6,7 +6,7 @@ import { withLostAnswer } from "../read/entries.ts";
 import { chatOf, isDone, isRunning, operationOf } from "../read/head.ts";
 import { type ChatLocation, idOfOperation, locationOf } from "../threads.ts";
 import { missingChat } from "../write/write-chat.ts";
-import { copied, copyChat } from "./copy-chat.ts";
+import { copied, copiedTitle, copyChat } from "./copy-chat.ts";
 
 /** The options of {@link OwnedChats.fork}. */
 export interface ForkOptions extends ChatWrite {
@@ -14,7 +14,7 @@ export interface ForkOptions extends ChatWrite {
   readonly at?: string | null;
   /** Default: a UUID; the same one for each call with the same operation id. */
   readonly id?: string;
-  /** Default: the title of the original chat. */
+  /** Default: the title of the original chat, unless it was made of a message that is not copied. */
   readonly title?: string;
 }
 
@@ -48,7 +48,7 @@ export async function forkChat<M extends Identified>(
   }
   const now = context.now();
   const { labels, metadata, run } = head;
-  const isLost = run !== undefined && !isRunning(run, now, context.leaseMs);
+  const isLost = run !== undefined && !isRunning(run, now);
   const closed = isLost ? withLostAnswer(view.entries, run.messageId, context.closeAnswer) : view.entries;
   const entries = at === undefined ? closed : closed.slice(0, index + 1);
   return await copyChat(context, target, {
@@ -56,8 +56,7 @@ export async function forkChat<M extends Identified>(
     entries: entries.map((entry) => copied(entry, context.closeAnswer)),
     fields: {
       ...{ labels, metadata, createdAt: now, updatedAt: now, activeAt: now },
-      title: title ?? head.title,
-      titleBy: title === undefined ? head.titleBy : "user",
+      ...(title === undefined ? copiedTitle(head, entries) : { title, titleBy: "user" as const }),
       forkedFrom: { chatId: source.chatId, messageId: entries.at(-1)?.message.id ?? null },
     },
     operation,

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
-import { jsonCodec, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
 import { isObject, isOneOf } from "@scrollback/store-core/driver";
-import { isBoolean, isRecordTime, isText } from "@scrollback/store-core/internal";
+import { encodeWrapped, isBoolean, isRecordTime, isText } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
-import { checkNewMessages, checkPatch, optionChecks } from "../checks.ts";
+import { checkNewMessages, checkPatch, isMessageId, optionChecks } from "../checks.ts";
 import type { ChatContext } from "../read/context.ts";
 import type { StoredEntry } from "../read/entries.ts";
 import { operationOf } from "../read/head.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
-import { copied, copyChat } from "./copy-chat.ts";
+import { copied, copiedTitle, copyChat } from "./copy-chat.ts";
 import { type ChatExport, decodeExport } from "./export-chat.ts";
 
 /** The options of {@link OwnedChats.import}. */
@@ -34,18 +34,19 @@ export async function importChat<M extends Identified>(
   { id, operationId, signal }: ImportOptions,
 ): Promise<Chat> {
   const { chat, entries } = parseExport<M>(context, data);
-  const { title, titleBy, pinned, archived, labels, metadata, forkedFrom } = chat;
+  const { pinned, archived, labels, metadata, forkedFrom } = chat;
   const { createdAt, updatedAt, activeAt } = chat;
   const chatId = id ?? idOfOperation(context.stores, owner, operationId);
   const operation =
     operationId === undefined
       ? undefined
-      : operationOf(operationId, "import", hash("sha256", jsonCodec.encode(data), "base64url"));
+      : operationOf(operationId, "import", hash("sha256", encodeWrapped(data), "base64url"));
   return await copyChat(context, locationOf(owner, chatId), {
     method: "import",
     entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),
     fields: {
-      ...{ title, titleBy, pinned, archived, labels, metadata, forkedFrom },
+      ...copiedTitle(chat, entries),
+      ...{ pinned, archived, labels, metadata, forkedFrom },
       ...{ createdAt, updatedAt, activeAt },
     },
     operation,
@@ -60,11 +61,14 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
   if (version !== 1) refuse("version must be 1; was it written by a newer version of Scrollback?");
   try {
     const { chat, entries } = decodeExport(data as ChatExport);
-    const { title, titleBy, pinned, archived, labels, metadata, forkedFrom } = chat;
+    const { title, titleBy, titleOf, pinned, archived, labels, metadata, forkedFrom } = chat;
     const fields = { title, titleBy, pinned, archived, labels, metadata };
     checkPatch("import", fields);
     if (forkedFrom !== undefined && optionChecks.create.forkedFrom(forkedFrom))
       refuse("forkedFrom must be two ids");
+    const isTitleMade = titleBy === "text" || titleBy === "model";
+    if (titleOf !== undefined && (isMessageId(titleOf) || !isTitleMade))
+      refuse(`titleOf must be the id of a message, with the titleBy "text" or "model"`);
     const problems = Object.entries(requiredFields).flatMap(([name, check]) => {
       const problem = check(chat[name as keyof typeof requiredFields]);
       return problem === undefined ? [] : `chat.${name} ${problem}`;

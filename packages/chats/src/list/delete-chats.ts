@@ -3,7 +3,7 @@ import type { Identified } from "../chat.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/runs.ts";
 import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
-import { RETRIES } from "../write/attempts.ts";
+import { RETRIES } from "../write/write-chat.ts";
 
 /** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
 export async function deleteChat<M extends Identified>(

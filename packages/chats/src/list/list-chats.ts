@@ -2,14 +2,14 @@ import { nameOf, rebuildLists } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
 import type { ChatList, ChatSummary, Identified, ListChats } from "../chat.ts";
-import { type Copying, listedChat, type StoredSummary } from "../read/head.ts";
+import { type Copying, isNear, listedChat, type StoredSummary } from "../read/head.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/runs.ts";
 import { indexOf, locationOf, prefixOf } from "../threads.ts";
 import { deleteChat } from "./delete-chats.ts";
 
 const DEFAULT_LIMIT = 20;
-/** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
+/** An unfinished copy in several commits that is older than this, or further ahead of the clock, is abandoned. A list removes it. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** One page of an owner's chats, newest first. */
@@ -79,7 +79,7 @@ function removeAbandoned<M extends Identified>(
   { head: { id } }: ListedChat,
 ): void {
   const isAbandoned = (copying: Copying | undefined) =>
-    copying !== undefined && copying.since < context.now() - ABANDONED_AFTER_MS;
+    copying !== undefined && !isNear(copying.since, context.now(), ABANDONED_AFTER_MS);
   const isMeant = ({ head: { copying } }: ListedChat) => isAbandoned(copying);
   context.background(deleteChat(context, locationOf(owner, id), { isMeant }));
 }

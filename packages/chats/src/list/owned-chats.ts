@@ -3,6 +3,7 @@ import { checkMessages, checkValue, isFunction, resultNow } from "@scrollback/st
 import type {
   Chat,
   ChatList,
+  ChatMessageEntry,
   ChatPage,
   ChatPatch,
   ChatWrite,
@@ -12,7 +13,15 @@ import type {
   NewChat,
   Placed,
 } from "../chat.ts";
-import { checkChat, checkCut, checkNewMessages, checkPatch, isMessageId } from "../checks.ts";
+import {
+  checkChat,
+  checkCut,
+  checkMessagePatch,
+  checkNewMessages,
+  checkPatch,
+  checkRunChange,
+  isMessageId,
+} from "../checks.ts";
 import { type ChatExport, exportOf } from "../copy/export-chat.ts";
 import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
 import { type ImportOptions, importChat } from "../copy/import-chat.ts";
@@ -28,7 +37,6 @@ import {
   type RunChange,
   stopRun,
 } from "../run/begin-run.ts";
-import { checkRunChange } from "../run/run-checks.ts";
 import type { ChatRun, RunContext } from "../run/runs.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
 import {
@@ -36,13 +44,22 @@ import {
   type Cut,
   patched,
   planAppend,
+  planDelete,
   planDropAnswer,
   planEdit,
+  planMetadata,
   planTruncate,
   planUpsert,
 } from "../write/changes.ts";
-import type { Plan, Written } from "../write/commit-plan.ts";
-import { checkAfter, takenId, type WriteRequest, writeChat } from "../write/write-chat.ts";
+import {
+  checkAfter,
+  type Plan,
+  takenId,
+  type WriteRequest,
+  type Written,
+  whileOutdated,
+  writeChat,
+} from "../write/write-chat.ts";
 import { deleteAllChats, deleteChat } from "./delete-chats.ts";
 import { listChats } from "./list-chats.ts";
 
@@ -78,10 +95,8 @@ export class OwnedChats<M extends Identified = Identified> {
       create: (now) => newHead(chatId, now),
       plan: (view, head, now) => {
         if (view.head) throw takenId("create");
-        return {
-          entries: appended(view, messages, now),
-          head: { ...patched("create", head, patch), forkedFrom },
-        };
+        const entries = appended(view, messages, now);
+        return { entries, head: { ...patched("create", head, patch, entries), forkedFrom } };
       },
     });
     return made;
@@ -103,6 +118,25 @@ export class OwnedChats<M extends Identified = Identified> {
   ): Promise<ChatPage<M> | undefined> {
     checkChat("read", chatId, options, "read");
     return await this.#read(chatId, options);
+  }
+
+  /** Returns one message of a chat; undefined if the chat or the message does not exist. */
+  async readMessage(
+    chatId: string,
+    messageId: string,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<ChatMessageEntry<M> | undefined> {
+    checkChat("readMessage", chatId, options, "signal");
+    checkValue("readMessage", "messageId", isMessageId, messageId);
+    const find = async () => {
+      const found = await this.#view(chatId, { ...options, limit: FIRST_LOOK });
+      if (!found) return undefined;
+      const { view, chat } = found;
+      const index = await view.findIndex(({ message }) => message.id === messageId);
+      const entry = view.entries[index];
+      return entry && { chat, entry: publicEntry(entry) };
+    };
+    return await whileOutdated("readMessage", find, options);
   }
 
   /**
@@ -131,14 +165,16 @@ export class OwnedChats<M extends Identified = Identified> {
       limit: 0,
       options,
       intent: isDecided ? patch : null,
-      plan: (view, head) => {
+      plan: async (view, head) => {
         const fields =
           typeof patch === "function"
             ? resultNow("update: the patch", patch(chatOf(head, String(view.revision), this.#context)))
             : patch;
         if (fields === undefined) return undefined;
         checkPatch("update", fields);
-        return { head: patched("update", head, fields) };
+        const { titleOf } = fields;
+        if (titleOf) await view.findIndex(({ message }) => message.id === titleOf.id);
+        return { head: patched("update", head, fields, view.entries) };
       },
     });
     return chat;
@@ -170,7 +206,11 @@ export class OwnedChats<M extends Identified = Identified> {
     return chat;
   }
 
-  /** Replaces the message with the same id, at any position, or adds the message at the end. `createdAt` stays. */
+  /**
+   * Replaces the message with the same id, at any position, or adds the message at the end. A message that is replaced keeps its
+   * `createdAt`, and its status and error unless `status` is another one; the chat keeps its place in lists. A message that is added
+   * is `"complete"` by default.
+   */
   async upsert(
     chatId: string,
     message: M,
@@ -178,7 +218,7 @@ export class OwnedChats<M extends Identified = Identified> {
   ): Promise<Chat> {
     checkChat("upsert", chatId, options, "upsert");
     checkMessages("upsert", [message], this.#context.check);
-    const { after, status = "complete" } = options;
+    const { after, status } = options;
     return await this.#place("upsert", chatId, options, [message, after, status], (view, head, now) =>
       planUpsert(view, head, message, status, now),
     );
@@ -213,6 +253,51 @@ export class OwnedChats<M extends Identified = Identified> {
     if (messageId !== undefined) checkValue("dropAnswer", "messageId", isMessageId, messageId);
     return await this.#place("dropAnswer", chatId, options, [messageId, options.after], (view) =>
       planDropAnswer(view, messageId),
+    );
+  }
+
+  /**
+   * Deletes one message; the others stay. A tool exchange is never cut: an assistant's message and the tool messages directly behind
+   * it are deleted together. With `with: "answer"` the whole answer is deleted, which is all assistant and tool messages in a row: of
+   * a message of an answer, this answer; of another message, this message and the answer directly behind it. Stores the messages
+   * behind it again, in the same commit.
+   *
+   * @throws StoreError `CONFLICT` while a run makes one of these messages or answers one of them; `NOT_FOUND`; `TOO_LARGE` if the
+   *   messages behind it do not fit in one commit.
+   */
+  async deleteMessage(
+    chatId: string,
+    messageId: string,
+    options: Placed & { readonly with?: "answer" } = {},
+  ): Promise<Chat> {
+    checkChat("deleteMessage", chatId, options, "delete-message");
+    checkValue("deleteMessage", "messageId", isMessageId, messageId);
+    const intent = [messageId, options.with, options.after];
+    return await this.#place("deleteMessage", chatId, options, intent, (view, head, now) =>
+      planDelete(view, head, messageId, options.with === "answer", now),
+    );
+  }
+
+  /**
+   * Replaces the `metadata` of a message; `null` removes it. Changes nothing else: the status and the title stay, and the place in
+   * lists.
+   *
+   * @throws StoreError `CONFLICT` while a run of the chat is active; `NOT_FOUND`; `INVALID_ARGUMENT` if `check` refuses the message.
+   */
+  async updateMessage(
+    chatId: string,
+    messageId: string,
+    patch: { readonly metadata: unknown },
+    options: Placed = {},
+  ): Promise<Chat> {
+    checkChat("updateMessage", chatId, options, "placed");
+    checkValue("updateMessage", "messageId", isMessageId, messageId);
+    checkMessagePatch(patch);
+    const { metadata } = patch;
+    const { check } = this.#context;
+    const intent = [messageId, metadata, options.after];
+    return await this.#place("updateMessage", chatId, options, intent, (view, head, now) =>
+      planMetadata(view, head, messageId, metadata, check, now),
     );
   }
 
@@ -317,7 +402,7 @@ export class OwnedChats<M extends Identified = Identified> {
       intent,
       plan: async (view, head, now) => {
         checkAfter(method, head, options.after);
-        const unsaved = method === "upsert" ? undefined : await unsavedRun(view, head);
+        const unsaved = DROPS_LATER.includes(method) ? await unsavedRun(view, head) : undefined;
         const made = await plan(view, head, now);
         ended = made && unsaved;
         return ended === undefined ? made : { ...made, head: { ...made?.head, run: undefined } };
@@ -335,17 +420,30 @@ export class OwnedChats<M extends Identified = Identified> {
     chatId: string,
     options: { limit?: number; before?: string; signal?: AbortSignal },
   ): Promise<ChatPage<M> | undefined> {
+    const found = await this.#view(chatId, options);
+    if (!found) return undefined;
+    const { chat, view } = found;
+    const { older } = view;
+    return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
+  }
+
+  /** A chat that exists, with its newest entries. */
+  async #view(
+    chatId: string,
+    options: { limit?: number; before?: string; signal?: AbortSignal },
+  ): Promise<{ chat: Chat; view: ChatView<M> } | undefined> {
     const { stores, lists } = this.#context;
     const location = locationOf(this.ownerId, chatId);
     const view = await ChatView.read<M>(stores, location.threadId, options);
     if (!view.head || view.head.copying || view.revision === null) return undefined;
-    const { older } = view;
     // A process that died after its commit may not have told the lists.
     lists.seen(memberOf<M>(stores, location), listedAs(view.head, view.revision, view.expiresAt));
-    const chat = chatOf(view.head, view.revision, this.#context);
-    return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
+    return { chat: chatOf(view.head, view.revision, this.#context), view };
   }
 }
+
+/** The writes that may drop the message that a run answers. */
+const DROPS_LATER: readonly string[] = ["edit", "truncate", "dropAnswer"];
 
 /** The run whose answer is not yet among the messages, so the message that it answers may be dropped. */
 async function unsavedRun<M extends Identified>(

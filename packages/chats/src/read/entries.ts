@@ -54,6 +54,11 @@ export function isSameMessage(one: unknown, other: unknown): boolean {
   return jsonCodec.encode(one) === jsonCodec.encode(other);
 }
 
+/** Whether two messages have the same content: they may differ in `metadata`. */
+export function isSameContent(one: object, other: object): boolean {
+  return isSameMessage({ ...one, metadata: undefined }, { ...other, metadata: undefined });
+}
+
 /** The summary of the newest message, in lists. */
 export function lastMessageOf<M extends Identified>(
   { message, createdAt }: StoredEntry<M>,

@@ -1,7 +1,8 @@
 import { hash, randomBytes } from "node:crypto";
 import type { Listed } from "@scrollback/collections";
-import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { type Revision, StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
+import { encodeWrapped } from "@scrollback/store-core/internal";
 import type { Chat, ChatSummary } from "../chat.ts";
 
 /** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
@@ -16,13 +17,18 @@ export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
   readonly copying?: Copying;
 }
 
-/** The lease of a run. */
+/**
+ * The lease of a run. The process that makes the answer writes it, and commits `beatAt` again at the first beat at which a third of
+ * the lease has passed on its clock. All processes judge it by {@link isRunning}, whatever their own `leaseMs`.
+ */
 export interface StoredRun {
   readonly id: string;
   readonly messageId: string;
   readonly startedAt: number;
-  /** The time of the last heartbeat. */
+  /** The time of the last heartbeat, by the clock of the process that makes the answer. */
   readonly beatAt: number;
+  /** The length of the lease. */
+  readonly leaseMs: number;
   /** Whether the run was requested to stop. */
   readonly stop?: boolean;
 }
@@ -48,6 +54,8 @@ export interface Head extends StoredSummary {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The newest operation ids, each with a digest of its request. */
   readonly operations: readonly (readonly [operationId: string, digest: string])[];
+  /** The name of the owner that the chat is being moved to. Until that is done or given up, nobody can change the chat. */
+  readonly movesTo?: string;
 }
 
 /** A write with an operation id, and the digest of its request. */
@@ -85,40 +93,56 @@ export function withFields(head: Head, fields: { readonly [K in keyof Head]?: He
   return Object.fromEntries(changed) as unknown as Head;
 }
 
-/** The data that decides whether a run is lost. */
-export interface Leases {
-  readonly leaseMs: number;
+/** The clock of the process that reads a head. */
+export interface WallClock {
   now(): number;
 }
 
-/** Whether the last heartbeat of a run is within its lease. */
-export function isRunning({ beatAt }: StoredRun, now: number, leaseMs: number): boolean {
-  return now - beatAt < leaseMs;
+/**
+ * Whether the time of a process is less than `ms` before or after a time that another process wrote. Neither clock may be right, so a
+ * time far ahead is believed as little as one long ago.
+ */
+export function isNear(time: number, now: number, ms: number): boolean {
+  return Math.abs(now - time) < ms;
+}
+
+/**
+ * Whether a run holds its lease: its last heartbeat is less than the lease away, before or after the reader's time.
+ *
+ * - A live run is never taken over by a process whose clock differs by less than a third of the lease from that of the process that
+ *   makes the answer: a heartbeat is at most two thirds of a lease old when the next one is committed, because `leaseMs` is at least
+ *   3 times `beatMs`. The time of that commit is subtracted from the third.
+ * - A dead run holds its lease for less than 2 leases of any reader's clock, whatever the clocks say: only these are near the last
+ *   heartbeat. If that is ahead of the reader's clock by more, they come later.
+ * - If the clocks differ by more, a live run may be taken over. Commits are fenced, so two runs never both write.
+ */
+export function isRunning({ beatAt, leaseMs }: StoredRun, now: number): boolean {
+  return isNear(beatAt, now, leaseMs);
 }
 
 /** A chat for a list. */
 export function listedChat(
   id: string,
   { copying, run, ...stored }: StoredSummary,
-  leases: Leases,
+  clock: WallClock,
 ): ChatSummary {
-  return { id, ...stored, ...(run && { run: runOf(run, leases) }) };
+  return { id, ...stored, ...(run && { run: runOf(run, clock) }) };
 }
 
-function runOf(run: StoredRun, { now, leaseMs }: Leases): NonNullable<ChatSummary["run"]> {
+function runOf(run: StoredRun, clock: WallClock): NonNullable<ChatSummary["run"]> {
   const { id, messageId, startedAt } = run;
-  return { id, messageId, startedAt, state: isRunning(run, now(), leaseMs) ? "running" : "lost" };
+  return { id, messageId, startedAt, state: isRunning(run, clock.now()) ? "running" : "lost" };
 }
 
 /** A chat for the caller. */
-export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
-  const { version, incarnation, writes, listed, operations, copying, run, ...chat } = head;
-  return { ...chat, ...(run && { run: runOf(run, leases) }), revision };
+export function chatOf(head: Head, revision: Revision, clock: WallClock): Chat {
+  const { version, writes, listed, operations, movesTo, copying, run, ...chat } = head;
+  return { ...chat, ...(run && { run: runOf(run, clock) }), revision };
 }
 
 /** A write with the operation id that the caller gave. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function operationOf(id: string, method: string, intent: unknown): Operation {
-  const text = jsonCodec.encode([method, intent]);
+  const text = encodeWrapped([method, intent]);
   return { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
 }
 

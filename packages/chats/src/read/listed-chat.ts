@@ -12,7 +12,7 @@ export interface ListedChat extends Snapshot<StoredSummary> {
 
 /** What the lists of a chat need of its head. A chat that is being copied is hidden; a list reads the lease of a run. */
 export function draftOf(head: Head) {
-  const { version, id, incarnation, writes, listed, metadata, operations, ...rest } = head;
+  const { version, id, incarnation, writes, listed, metadata, operations, movesTo, ...rest } = head;
   const told: StoredSummary | undefined = rest.copying ? undefined : rest;
   return { version: writes, order: head.activeAt, told, isDoubtful: head.run !== undefined };
 }

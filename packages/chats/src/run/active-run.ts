@@ -1,16 +1,20 @@
 import { jsonCodec, StoreError } from "@scrollback/store-core";
 import { checkValue, unrefTimer } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
-import { messageProblem } from "../checks.ts";
+import { checkRunResult, messageProblem } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { hasContent, isSameMessage, newEntry, publicEntry } from "../read/entries.ts";
-import type { Head } from "../read/head.ts";
+import { type Head, isNear } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { untilReachable, whileOutdated } from "../write/attempts.ts";
-import { commitPlan, type Plan, type Written } from "../write/commit-plan.ts";
-import { missingChat } from "../write/write-chat.ts";
-import { checkRunResult } from "./run-checks.ts";
+import {
+  commitPlan,
+  missingChat,
+  type Plan,
+  untilReachable,
+  type Written,
+  whileOutdated,
+} from "../write/write-chat.ts";
 import { type AbortCause, abortReason, isRefusal, type RunResult } from "./run-endings.ts";
 
 /** The data of a new run. */
@@ -85,12 +89,13 @@ export class ActiveRun<M extends Identified> {
     return this.#controller.signal;
   }
 
-  /** Aborts {@link ActiveRun.signal}. */
-  abort(cause: AbortCause): void {
+  /** Aborts {@link ActiveRun.signal}. Returns false if the run is ending already. */
+  abort(cause: AbortCause): boolean {
+    const isEnding = this.#end !== undefined;
     if (!this.signal.aborted) this.#controller.abort(abortReason(cause));
-    if (cause !== "deleted" && cause !== "taken-over") return;
     // Nothing more can be written.
-    this.#close();
+    if (cause === "deleted" || cause === "taken-over") this.#close();
+    return !isEnding;
   }
 
   /**
@@ -123,7 +128,7 @@ export class ActiveRun<M extends Identified> {
    * has no further effect; after a failure, call it again.
    *
    * @throws StoreError `INVALID_ARGUMENT` for an invalid result, or an answer that cannot be stored, `TOO_LARGE` for one that is too
-   *   large: the run goes on and keeps its lease. `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
+   *   large: the run goes on and keeps its lease. `CONFLICT` after a takeover, `NOT_FOUND` after a deletion.
    */
   async end(result: RunResult<M>): Promise<void> {
     checkRunResult(result, this.#context.check);
@@ -143,7 +148,7 @@ export class ActiveRun<M extends Identified> {
       saved === status && own !== undefined && isSameMessage(message, own);
     // The reply to an earlier attempt was lost.
     const isDone = ({ head, entries }: ChatView<M>) =>
-      head?.run === undefined && (own === undefined || entries.some(isOwn));
+      own === undefined ? head?.run === undefined : head?.run?.id !== this.id && entries.some(isOwn);
     const plan: MakePlan<M> = async (view, _head, now) => {
       const entries = await this.#placed(view, closed, fields, now);
       return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
@@ -185,6 +190,7 @@ export class ActiveRun<M extends Identified> {
     const answerText = jsonCodec.encode(message);
     const isKept =
       before?.status === fields.status &&
+      before?.error === fields.error &&
       answerText === (this.#answerText ?? jsonCodec.encode(before?.message));
     if (isKept) return {};
     const entry = newEntry(message, now, { ...fields, createdAt: before?.createdAt ?? now });
@@ -200,7 +206,8 @@ export class ActiveRun<M extends Identified> {
     try {
       const { now, leaseMs } = this.#context;
       const beatAt = this.#view.head?.run?.beatAt ?? 0;
-      if (this.#updates !== this.#savedUpdates || now() - beatAt >= leaseMs / 3) await this.#saveOrRenew();
+      if (this.#updates !== this.#savedUpdates || !isNear(beatAt, now(), leaseMs / 3))
+        await this.#saveOrRenew();
       else await this.#look();
     } catch (error) {
       // The signal reports this already, so it is not an error.
@@ -239,7 +246,7 @@ export class ActiveRun<M extends Identified> {
       this.abort("taken-over");
       throw new StoreError(
         "CONFLICT",
-        "run: another run has taken the place of this one; nothing was written",
+        "run: another run has taken the place of this one; read the chat for what is stored of its answer",
       );
     }
     if (head.run.stop) this.abort("stopped");

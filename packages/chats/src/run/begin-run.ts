@@ -3,41 +3,47 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import { resultNow } from "@scrollback/store-core/internal";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "../chat.ts";
+import { checkRunChange } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
-import { LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
+import { isSameMessage, LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
 import type { ChatLocation } from "../threads.ts";
-import { patched, planAppend, planDropAnswer, planEdit } from "../write/changes.ts";
-import type { Plan, Written } from "../write/commit-plan.ts";
-import { checkAfter, missingChat, writeChat } from "../write/write-chat.ts";
+import { patched } from "../write/changes.ts";
+import { checkAfter, missingChat, type Written, writeChat } from "../write/write-chat.ts";
 import { ActiveRun } from "./active-run.ts";
-import { checkRunChange } from "./run-checks.ts";
 import type { RunContext } from "./runs.ts";
 
 /** The time to wait for the end of a run after a request to stop. */
 const STOP_WAIT_MS = 1_000;
 const STOP_LOOK_MS = 50;
 
-/** The changes of a chat when a run begins. */
-export type RunChange<M> =
-  | { readonly append: readonly M[] }
-  | { readonly edit: string; readonly message: M }
-  | { readonly dropAnswer: string | undefined }
-  /** Each attempt calls `with` again; undefined: `CONFLICT`. */
-  | { readonly replace: string; with(stored: M): M | undefined }
-  | { readonly nothing: true };
+/** What becomes of a chat's messages when a run begins. `{}` changes nothing. */
+export interface RunChange<M> {
+  /** The number of messages that stay, counted from the first. Default: all. */
+  readonly keep?: number;
+  /**
+   * The messages behind them. A message that stays already is not added again: the same id with other content is `CONFLICT`. A
+   * message whose id `keep` drops takes its place: it keeps `createdAt`, status and error.
+   */
+  readonly append?: readonly M[];
+  /** The id of an assistant message that the run continues. Default: the run makes a new message. */
+  readonly continues?: string;
+}
 
-/** Decides the change from the current messages. Each attempt calls it again, so it always fits the committed state. */
-export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange<M>;
+/**
+ * Decides the change from the current messages. Each attempt calls it again, so it always fits the committed state.
+ *
+ * @param stopped the `messageId` of the run that this call has stopped (`whileRunning: "stop"`).
+ */
+export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[], stopped?: string) => RunChange<M>;
 
 /** The options of {@link OwnedChats.begin}. */
 export interface BeginOptions extends Placed {
   /** 1 to 256 bytes, new for each run: `CONFLICT` for that of the chat's unfinished run. Default: a UUID. */
   readonly runId?: string;
   /**
-   * The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. `CONFLICT` for the id of a
-   * message of the chat, except the assistant message that `replace` continues, and the last message if it is the answer of a run
-   * that did not end.
+   * The id of the answer. Default: that of {@link RunChange.continues}, otherwise a UUID. `CONFLICT` for the id of a message of the
+   * chat, except the message that the run continues, and the last message if it is the answer of a run that did not end.
    */
   readonly messageId?: string;
   /**
@@ -76,18 +82,19 @@ async function begin<M extends Identified>(
     create,
     ...write
   } = options;
-  const canCreate = typeof asked === "function" || "append" in asked;
+  const canCreate = typeof asked === "function" || asked.append !== undefined;
   const intent = [
-    typeof asked === "function" ? null : { ...asked, with: undefined },
+    typeof asked === "function" ? null : asked,
     after,
     options.runId,
     given,
     ...(create ? [create] : []),
   ];
   let messageId = given ?? randomUUID();
-  let fenced: string | undefined;
+  let fenced: StoredRun | undefined;
   for (;;) {
     let running: StoredRun | undefined;
+    let isAllowed = false;
     let before: StoredRun | undefined;
     let earlier: Head | undefined;
     let written: Written<M>;
@@ -103,45 +110,48 @@ async function begin<M extends Identified>(
         },
         plan: async (view, head, now) => {
           before = head.run;
-          running =
-            before && before.id !== fenced && isRunning(before, now, context.leaseMs) ? before : undefined;
-          // Thrown also before a stop: a plan without changes would be remembered as done under the operation id.
-          if (running)
-            throw new StoreError(
-              "CONFLICT",
-              "begin: a run of the chat is under way; wait for it, or stop it",
-            );
+          running = before && before.id !== fenced?.id && isRunning(before, now) ? before : undefined;
+          if (running && whileRunning === "reject") throw runUnderWay();
           // Under the same id the old run, whose process may be alive, would pass for the new one.
           if (before?.id === id)
             throw new StoreError(
               "CONFLICT",
               "begin: the chat's unfinished run has this runId; use a new one",
             );
-          const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
-          const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
-          const change = typeof asked === "function" ? decide(context, asked, entries) : asked;
-          if (!view.head && !("append" in change)) throw missingChat("begin");
-          const plan = await planChange(seen, head, change, after, now);
-          const continued = continuedId(change, entries);
-          messageId = given ?? continued ?? messageId;
-          const next = plan?.entries ?? entries;
+          const stopped = running ?? fenced;
+          const entries = before
+            ? closedEntries(context, view.entries, before, stopped?.id, now)
+            : view.entries;
+          const change =
+            typeof asked === "function" ? decide(context, asked, entries, stopped?.messageId) : asked;
+          if (!view.head && !change.append?.length) throw missingChat("begin");
+          const next = changedEntries(entries, change, now);
+          // A repeated call adds nothing, and its `after` is the last message no more. The end of a run changes the last message.
+          if (!running && (next !== entries || !change.append?.length)) checkAfter("begin", head, after);
+          const { continues } = change;
+          messageId = given ?? continues ?? messageId;
           // A repeated call makes the unfinished answer of its first attempt again.
           const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
           const isTaken = next.some(({ message }) => message.id === messageId);
-          if (isTaken && !isRetry && messageId !== continued)
+          if (isTaken && !isRetry && messageId !== continues)
             throw new StoreError(
               "CONFLICT",
               "begin: the chat has a message with this messageId; use a new id",
             );
-          const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
-          const fields = view.head || !create ? {} : patched("begin", head, create);
+          // Thrown here, because a call that is refused stops no run, and because a plan without changes would be remembered as done.
+          if (running) {
+            isAllowed = true;
+            throw runUnderWay();
+          }
+          const run: StoredRun = { id, messageId, startedAt: now, beatAt: now, leaseMs: context.leaseMs };
+          const fields = view.head || !create ? {} : patched("begin", head, create, next);
           return { entries: next, head: { ...fields, run }, isActive: true };
         },
       });
     } catch (error) {
-      if (!running || whileRunning === "reject") throw error;
+      if (!running || !isAllowed) throw error;
       await stopAndWait(context, location, running);
-      fenced = running.id;
+      fenced = running;
       continue;
     }
     if (earlier) return begunEarlier(context, location, earlier, write.operationId);
@@ -152,14 +162,8 @@ async function begin<M extends Identified>(
   }
 }
 
-/** The id of the answer that a change continues. */
-function continuedId<M extends Identified>(
-  change: RunChange<M>,
-  entries: readonly StoredEntry<M>[],
-): string | undefined {
-  if (!("replace" in change)) return undefined;
-  const replaced = entries.findLast(({ message }) => message.id === change.replace);
-  return replaced?.message.role === "assistant" ? change.replace : undefined;
+function runUnderWay(): StoreError {
+  return new StoreError("CONFLICT", "begin: a run of the chat is under way; wait for it, or stop it");
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` if the decision is not a valid change. */
@@ -167,8 +171,9 @@ function decide<M extends Identified>(
   context: RunContext<M>,
   decideChange: DecideRunChange<M>,
   entries: readonly StoredEntry<M>[],
+  stopped: string | undefined,
 ): RunChange<M> {
-  const change = resultNow("begin: the change", decideChange(entries.map(publicEntry)));
+  const change = resultNow("begin: the change", decideChange(entries.map(publicEntry), stopped));
   checkRunChange(change, context.check);
   return change;
 }
@@ -189,29 +194,35 @@ function begunEarlier<M extends Identified>(
   );
 }
 
-async function planChange<M extends Identified>(
-  view: ChatView<M>,
-  head: Head,
-  change: RunChange<M>,
-  after: Placed["after"],
+/**
+ * The entries after a change; the same array if it changes nothing.
+ *
+ * @throws StoreError `CONFLICT` for the id of a message that stays, `NOT_FOUND` for an answer to continue that is not there.
+ */
+function changedEntries<M extends Identified>(
+  entries: readonly StoredEntry<M>[],
+  { keep = entries.length, append = [], continues }: RunChange<M>,
   now: number,
-): Promise<Plan<M> | undefined> {
-  if ("append" in change) return planAppend(view, head, change.append, after, now);
-  checkAfter("begin", head, after);
-  if ("edit" in change) return await planEdit(view, head, change.edit, change.message, now);
-  if ("dropAnswer" in change) return await planDropAnswer(view, change.dropAnswer);
-  if ("nothing" in change) return undefined;
-  const index = view.entries.findLastIndex(({ message }) => message.id === change.replace);
-  const stored = view.entries[index];
-  if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message with this id");
-  const message = resultNow("begin: with", change.with(stored.message));
-  if (message === undefined)
-    throw new StoreError(
-      "CONFLICT",
-      "begin: the message has changed and can no longer be replaced; read the chat and try again",
-    );
-  const { createdAt, status } = stored;
-  return { entries: view.entries.with(index, newEntry(message, now, { createdAt, status })) };
+): readonly StoredEntry<M>[] {
+  const dropped = entries.slice(keep);
+  const added = append.flatMap((message) => {
+    const isOfId = (entry: StoredEntry<M>) => entry.message.id === message.id;
+    const before = dropped.findLast(isOfId);
+    if (before) return before.message === message ? [before] : [{ ...before, message, updatedAt: now }];
+    const stays = entries.slice(0, keep).findLast(isOfId);
+    if (!stays) return [newEntry(message, now)];
+    if (dropped.length === 0 && isSameMessage(stays.message, message)) return [];
+    throw new StoreError("CONFLICT", "begin: the chat has another message with this id; use a new id");
+  });
+  const isChanged = dropped.length > 0 || added.length > 0;
+  const next = isChanged ? [...entries.slice(0, keep), ...added] : entries;
+  if (continues === undefined) return next;
+  const index = next.findLastIndex(({ message }) => message.id === continues && message.role === "assistant");
+  const continued = next[index];
+  if (!continued) throw new StoreError("NOT_FOUND", "begin: the chat has no answer with the id of continues");
+  const { error: _, ...rest } = continued;
+  // Whoever finds the run lost, or copies the chat, closes this answer.
+  return next.with(index, { ...rest, status: "partial" });
 }
 
 /** The entries, with the last saved answer of a run that cannot continue. */
@@ -256,10 +267,12 @@ export async function stopRun<M extends Identified>(
   location: ChatLocation,
   runId: string | undefined,
 ): Promise<boolean> {
-  let stopped: StoredRun | undefined;
-  // A run of this process stops even if the store is unreachable.
-  if (runId === undefined) context.runs.abortAll(location.threadId, "stopped");
-  else context.runs.abort(location.threadId, runId, "stopped");
+  // A run of this process stops even if the store is unreachable, and may end before its lease is read.
+  const { runs } = context;
+  let isStopped =
+    runId === undefined
+      ? runs.abortAll(location.threadId, "stopped")
+      : runs.abort(location.threadId, runId, "stopped");
   try {
     await writeChat<M>(context, location, {
       method: "stop",
@@ -267,14 +280,14 @@ export async function stopRun<M extends Identified>(
       options: {},
       intent: null,
       plan: (_view, { run }, now) => {
-        const isMeant = run && (runId === undefined || run.id === runId);
-        stopped = isMeant && isRunning(run, now, context.leaseMs) ? run : undefined;
-        context.runs.abort(location.threadId, stopped?.id, "stopped");
-        return stopped && !stopped.stop ? { head: { run: { ...stopped, stop: true } } } : undefined;
+        if (!run || (runId !== undefined && run.id !== runId) || !isRunning(run, now)) return undefined;
+        isStopped = true;
+        runs.abort(location.threadId, run.id, "stopped");
+        return run.stop ? undefined : { head: { run: { ...run, stop: true } } };
       },
     });
   } catch (error) {
     if (!StoreError.is(error, "NOT_FOUND")) throw error;
   }
-  return stopped !== undefined;
+  return isStopped;
 }

@@ -38,14 +38,16 @@ export class Runs<M extends Identified> {
     return this.#of(threadId).find(({ id }) => id === runId);
   }
 
-  /** Aborts a run if it belongs to this process, so that it ends before its next heartbeat. */
-  abort(threadId: string, runId: string | undefined, cause: AbortCause): void {
-    this.find(threadId, runId)?.abort(cause);
+  /** Aborts a run if it belongs to this process, so that it ends before its next heartbeat. Returns whether that ends it. */
+  abort(threadId: string, runId: string | undefined, cause: AbortCause): boolean {
+    return this.find(threadId, runId)?.abort(cause) ?? false;
   }
 
-  /** Aborts all runs of a chat that belong to this process. */
-  abortAll(threadId: string, cause: AbortCause): void {
-    for (const run of this.#of(threadId)) run.abort(cause);
+  /** Aborts all runs of a chat that belong to this process. Returns whether that ends one. */
+  abortAll(threadId: string, cause: AbortCause): boolean {
+    return this.#of(threadId)
+      .map((run) => run.abort(cause))
+      .includes(true);
   }
 
   /** Returns when no run is active. */

@@ -1,24 +1,38 @@
 import { StoreError } from "@scrollback/store-core";
+import { checkMessages } from "@scrollback/store-core/internal";
 import type { ChatPatch, Identified, MessageStatus, Placed } from "../chat.ts";
 import { checkSizes } from "../checks.ts";
 import type { ChatView } from "../read/chat-view.ts";
-import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
-import type { Head } from "../read/head.ts";
-import type { Plan } from "./commit-plan.ts";
-import { checkAfter } from "./write-chat.ts";
+import { isSameContent, isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
+import { type Head, isRunning } from "../read/head.ts";
+import { checkAfter, NO_TITLE, type Plan } from "./write-chat.ts";
 
 /** The messages that {@link OwnedChats.truncate} drops. */
 export type Cut = { readonly from: string } | { readonly behind: string | null };
 
-/** The head fields that a patch changes. @throws StoreError `TOO_LARGE` if the labels or the metadata are too large. */
-export function patched(method: string, head: Head, patch: ChatPatch): NonNullable<Plan<never>["head"]> {
-  const { title, titleBy = "user", pinned, archived } = patch;
+/**
+ * The head fields that a patch changes, in a chat with these entries.
+ *
+ * @throws StoreError `TOO_LARGE` if the labels or the metadata are too large, `NOT_FOUND` without the message of the title.
+ */
+export function patched<M extends Identified>(
+  method: string,
+  head: Head,
+  patch: ChatPatch,
+  entries: readonly StoredEntry<M>[],
+): NonNullable<Plan<never>["head"]> {
+  const { title, titleBy = "user", titleOf: made, pinned, archived } = patch;
+  if (made && !entries.some(({ message }) => message.id === made.id && isSameContent(message, made)))
+    throw new StoreError(
+      "NOT_FOUND",
+      `${method}: titleOf is not a message of the chat, or was changed since; make the title of the current message`,
+    );
   const labels = merged(head.labels, patch.labels);
   const metadata = merged(head.metadata, patch.metadata);
   checkSizes(method, labels, metadata);
   return {
-    ...(title === null && { title: undefined, titleBy: undefined }),
-    ...(typeof title === "string" && { title, titleBy }),
+    ...(title === null && NO_TITLE),
+    ...(typeof title === "string" && { title, titleBy, titleOf: made?.id }),
     ...(pinned !== undefined && { pinned }),
     ...(archived !== undefined && { archived }),
     ...(patch.labels && { labels: labels as Head["labels"] }),
@@ -79,17 +93,20 @@ export async function planUpsert<M extends Identified>(
   view: ChatView<M>,
   head: Head,
   message: M,
-  status: MessageStatus,
+  status: MessageStatus | undefined,
   now: number,
 ): Promise<Plan<M>> {
   const index = await view.findIndex((entry) => entry.message.id === message.id);
   const before = view.entries[index];
   if (!before) {
     assertNotMade("upsert", head, message.id);
-    return { entries: [...view.entries, newEntry(message, now, { status })], isActive: true };
+    const entry = newEntry(message, now, status && { status });
+    return { entries: [...view.entries, entry], isActive: true };
   }
-  const entry = newEntry(message, now, { status, createdAt: before.createdAt });
-  return { entries: view.entries.with(index, entry), isActive: true };
+  // An error belongs to its status.
+  const isKept = status === undefined || status === before.status;
+  const kept = isKept ? before : newEntry(message, now, { status, createdAt: before.createdAt });
+  return { entries: view.entries.with(index, { ...kept, message, updatedAt: now }) };
 }
 
 export async function planEdit<M extends Identified>(
@@ -140,6 +157,70 @@ export async function planDropAnswer<M extends Identified>(
   const role = view.entries[index]?.message.role;
   if (role === undefined) throw new StoreError("NOT_FOUND", "dropAnswer: the chat has no user message");
   return keepTo(view, role === "user" || role === "system" ? index + 1 : index);
+}
+
+/** Drops one message with its tool exchange, or with its answer, and keeps all others. */
+export async function planDelete<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  messageId: string,
+  isWithAnswer: boolean,
+  now: number,
+): Promise<Plan<M>> {
+  const { run } = head;
+  if (run) await view.findIndex(({ message }) => message.id === run.messageId);
+  let index = await indexOf("deleteMessage", view, messageId);
+  // An answer may begin before what is loaded.
+  while (!view.isWhole && view.entries.slice(0, index + 1).every(isOfAnswer)) {
+    await view.loadOlder();
+    index = await indexOf("deleteMessage", view, messageId);
+  }
+  const { entries } = view;
+  const isPart = (at: number) =>
+    entries[at]?.message.role === "tool" || (isWithAnswer && isOfAnswer(entries[at]));
+  let start = index;
+  while (isPart(start) && isOfAnswer(entries[start - 1])) start--;
+  let end = index + 1;
+  while (isPart(end) && (isWithAnswer || isOfAnswer(entries[end - 1]))) end++;
+  const kept = [...entries.slice(0, start), ...entries.slice(end)];
+  if (!run) return { entries: kept };
+  const made = entries.findLastIndex(({ message }) => message.id === run.messageId);
+  const asked = entries.findLastIndex((entry, at) => (made < 0 || at < made) && !isOfAnswer(entry));
+  const isOfRun = end > asked && (made < 0 || start <= made);
+  if (isOfRun && isRunning(run, now))
+    throw new StoreError(
+      "CONFLICT",
+      "deleteMessage: a run is making this message, or answers it; wait for it, or stop it",
+    );
+  // The next run would look for the lost answer.
+  const isRunGone = isOfRun && !kept.some(({ message }) => message.id === run.messageId);
+  return { entries: kept, ...(isRunGone && { head: { run: undefined } }) };
+}
+
+function isOfAnswer(entry: { readonly message: Identified } | undefined): boolean {
+  return entry?.message.role === "assistant" || entry?.message.role === "tool";
+}
+
+/** Gives a message other metadata, or none. */
+export async function planMetadata<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  messageId: string,
+  metadata: unknown,
+  check: (message: unknown) => string | undefined,
+  now: number,
+): Promise<Plan<M>> {
+  if (head.run && isRunning(head.run, now))
+    throw new StoreError(
+      "CONFLICT",
+      "updateMessage: a run of the chat is under way; wait for it, or stop it",
+    );
+  const index = await indexOf("updateMessage", view, messageId);
+  const before = view.entries[index] as StoredEntry<M>;
+  const { metadata: _, ...rest } = before.message as M & { metadata?: unknown };
+  const message = (metadata === null ? rest : { ...rest, metadata }) as M;
+  checkMessages("updateMessage", [message], check);
+  return { entries: view.entries.with(index, { ...before, message, updatedAt: now }) };
 }
 
 /** Keeps the entries before `end`; undefined if these are all entries. */

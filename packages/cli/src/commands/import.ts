@@ -11,11 +11,12 @@ import { readThreadFile } from "../formats/jsonl.ts";
 import { readOpenAiFile } from "../formats/openai-file.ts";
 import { storableIn } from "../formats/storable.ts";
 import { type FileThread, MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
-import { parseConcurrency } from "../option-values.ts";
+import { parseConcurrency, parseText } from "../option-values.ts";
 import { CommandError, exitCodes, unreadableFile } from "../output/exit-codes.ts";
 import { countOf } from "../output/figures.ts";
 import { printableLine } from "../output/terminal-text.ts";
 import { copyThreads } from "../threads/copy-threads.ts";
+import { type Application, applicationNames, importConversations } from "../threads/import-conversations.ts";
 
 /** The begin of 1980. */
 const EARLIEST_LIKELY_TIME = Date.UTC(1980);
@@ -23,6 +24,8 @@ const EARLIEST_LIKELY_TIME = Date.UTC(1980);
 interface ImportOptions {
   readonly format: "jsonl" | "openai";
   readonly idPrefix?: string;
+  readonly from?: Application;
+  readonly owner?: string;
   readonly concurrency: number;
   readonly dryRun?: boolean;
   readonly verify?: boolean;
@@ -33,9 +36,11 @@ interface ImportOptions {
 export function addImport(program: Command, context: CommandContext): void {
   program
     .command("import")
-    .description("Import threads from a file. All lines are checked before the first thread is written")
+    .description(
+      "Import threads from a file, of which all lines are checked before the first thread is written; with --from, chats from another application",
+    )
     .argument("<url>", "where the threads go")
-    .argument("<file>", "the file; - for standard input")
+    .argument("<files...>", "the file; - for standard input. With --from: files and folders")
     .addOption(
       new Option("--format <format>", "the format of the file").choices(["jsonl", "openai"]).default("jsonl"),
     )
@@ -43,11 +48,40 @@ export function addImport(program: Command, context: CommandContext): void {
       "--id-prefix <text>",
       "with openai: a thread without an id gets this prefix and its line number as id",
     )
+    .addOption(
+      new Option("--from <application>", "import chats from the exports of an application")
+        .choices(applicationNames)
+        .conflicts(["format", "idPrefix", "verify"]),
+    )
+    .option("--owner <id>", "with --from: the user whose chats they become", parseText)
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--dry-run", "check the file and import nothing")
     .option("--verify", "compare all imported threads with the file afterwards")
     .option("--json", "one line of JSON per thread, then one with the totals")
-    .action((url: string, file: string, options: ImportOptions) => importFile(context, url, file, options));
+    .action((url: string, files: string[], options: ImportOptions) =>
+      importFiles(context, url, files, options),
+    );
+}
+
+async function importFiles(
+  context: CommandContext,
+  url: string,
+  files: readonly string[],
+  options: ImportOptions,
+): Promise<void> {
+  const { from, owner, concurrency, dryRun = false, json } = options;
+  if ((from === undefined) !== (owner === undefined))
+    throw new CommandError(exitCodes.usage, "import: --from and --owner are given together");
+  if (from === undefined || owner === undefined) {
+    const [file = "", ...others] = files;
+    if (others.length > 0)
+      throw new CommandError(exitCodes.usage, "import: one file at a time, without --from");
+    await importFile(context, url, file, options);
+    return;
+  }
+  await using target = await openBackend(context, url, "target");
+  const report = json ? "json" : "text";
+  await importConversations(context, target, files, { from, owner, concurrency, dryRun, report });
 }
 
 async function importFile(

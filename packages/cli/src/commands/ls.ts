@@ -52,7 +52,7 @@ async function list(context: CommandContext, url: string, options: ListOptions):
     isMissing = true;
     missing(context, threadId);
   };
-  for await (const thread of selectThreads(context, stores, options, { onMissing })) {
+  for await (const thread of selectThreads(context, stores, options, { onMissing, sizes: true })) {
     if (json) await output.json(jsonOf(thread));
     else {
       if (count === 0) await output.line(output.bold(formatHeadings(columns)));

@@ -38,7 +38,7 @@ async function stats(context: CommandContext, url: string, options: StatsOptions
   const { output } = context;
   await using stores = await openBackend(context, url);
   const figures = new Figures();
-  for await (const thread of selectThreads(context, stores, options)) figures.add(thread);
+  for await (const thread of selectThreads(context, stores, options, { sizes: true })) figures.add(thread);
   const prefix = prefixAlone(options);
   if (prefix !== undefined)
     for await (const entry of entriesIn(stores, prefix, context.signal)) figures.addEntry(entry);

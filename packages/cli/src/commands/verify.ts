@@ -70,8 +70,9 @@ async function verifyOne(
   );
   const { revision, metadata } = reader.newest;
   if (revision === null) return { outcome: "gone meanwhile" };
-  // An unreadable head is reported already.
-  const problem = problems.size === 0 ? headProblem(threadId, reader.newest) : undefined;
+  const isUnfinished = isUnfinishedCopy(metadata);
+  // An unreadable head is reported already, and an unfinished copy has none yet.
+  const problem = problems.size === 0 && !isUnfinished ? headProblem(threadId, reader.newest) : undefined;
   if (problem) problems.add(problem);
   const pages = reader.pages();
   let messages = 0;
@@ -81,7 +82,7 @@ async function verifyOne(
     messages += page.length;
     advance(page.length);
   }
-  if (problems.size === 0 && isUnfinishedCopy(metadata)) return { ...unfinishedCopy, messages };
+  if (problems.size === 0 && isUnfinished) return { ...unfinishedCopy, messages };
   const missing = await missingIn(stores, threadId, metadata, signal);
   const isCorrupt = problems.size > 0;
   for (const index of missing)

@@ -8,25 +8,41 @@ import {
   type StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { anthropicTraits } from "@scrollback/store-core/anthropic";
+import { openaiTraits } from "@scrollback/store-core/openai";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import { type BackendRole, codecOf } from "./environment.ts";
 import { shownUrl } from "./redact.ts";
 import { sqlitePathOf } from "./sqlite-files.ts";
 
+const known: readonly MessageTraits<object>[] = [chatMessageTraits, anthropicTraits, openaiTraits];
+
+/** The traits of the first known type of which a message is. */
+function traitsOf(message: unknown): MessageTraits<unknown> | undefined {
+  return known.find((traits) => traits.check?.(message) === undefined);
+}
+
 /**
- * Traits for messages of any shape. A message that is not a `ChatMessage` counts as an assistant's, unless it has a valid `role`.
+ * Traits for messages of any shape: those of `ChatMessage`, of the Anthropic and of the OpenAI SDK. Any other message counts as an
+ * assistant's, unless it has a valid `role`.
  */
 export const anyMessageTraits: MessageTraits<unknown> = Object.freeze({
   role: (message: unknown) => {
     const { role } = Object(message) as Partial<ChatMessage>;
-    return role === "system" || role === "user" || role === "tool" ? role : "assistant";
+    const isRole = role === "system" || role === "user" || role === "tool";
+    return traitsOf(message)?.role(message) ?? (isRole ? role : "assistant");
   },
-  toolCalls: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolCalls(message) : []),
-  toolResults: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolResults(message) : []),
-  isReasoning: (message: unknown) => isChatMessage(message) && chatMessageTraits.isReasoning(message),
-  isCompaction: (message: unknown) => isChatMessage(message) && chatMessageTraits.isCompaction(message),
+  toolCalls: (message: unknown) => traitsOf(message)?.toolCalls(message) ?? [],
+  toolResults: (message: unknown) => traitsOf(message)?.toolResults(message) ?? [],
+  isReasoning: (message: unknown) => traitsOf(message)?.isReasoning?.(message) ?? false,
+  isCompaction: (message: unknown) => traitsOf(message)?.isCompaction?.(message) ?? false,
 });
+
+/** Whether a message is of a known type. */
+export function isKnownMessage(message: unknown): boolean {
+  return traitsOf(message) !== undefined;
+}
 
 /** Whether a message is of the default type. */
 export function isChatMessage(message: unknown): message is ChatMessage {
@@ -35,7 +51,7 @@ export function isChatMessage(message: unknown): message is ChatMessage {
 
 /**
  * The stores of a URL argument, with the codec that the environment names for them. Does no I/O, except to check that the SQLite
- * file of a source exists, because the first read would create it.
+ * file of a source exists. Only the `setup()` of a command makes anything: reading never does.
  */
 export async function openBackend(
   context: CommandContext,
@@ -55,6 +71,7 @@ export async function openBackend(
     traits: anyMessageTraits,
     onCorruptRecord,
     adapters: context.adapters,
+    setup: false,
     ...(codec && { codec }),
   });
 }

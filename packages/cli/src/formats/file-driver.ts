@@ -11,7 +11,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import { formatMetadataRecord } from "@scrollback/store-core/internal";
+import type { ThreadEntry } from "@scrollback/store-core/internal";
 import { anyMessageTraits } from "../context/open-backend.ts";
 import { type FileThread, recordOf } from "./thread-file.ts";
 
@@ -50,11 +50,11 @@ class FileDriver implements Driver {
     if (!thread) return NO_THREAD;
     const { count, createdAt, updatedAt, metadata } = thread;
     const { first, next } = SequenceBounds.selectRange({ ...SequenceBounds.EMPTY, next: count + 1 }, request);
-    const entries: { sequence: number; record: string }[] = [];
+    const entries: ThreadEntry[] = [];
     if (first < next) {
       const signal = request.signal ?? new AbortController().signal;
       for await (const message of thread.messages(first - 1, signal)) {
-        entries.push({ sequence: first + entries.length, record: recordOf(message) });
+        entries.push({ sequence: first + entries.length, ...recordOf(message) });
         if (first + entries.length === next) break;
       }
     }
@@ -66,7 +66,7 @@ class FileDriver implements Driver {
       entries,
       createdAt,
       updatedAt,
-      ...(metadata !== undefined && { metadata: formatMetadataRecord(metadata) }),
+      ...(metadata !== undefined && { metadata }),
     };
   }
 

@@ -2,8 +2,9 @@ import { isListed } from "@scrollback/collections/internal";
 import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { isRecordTime, isTtl } from "@scrollback/store-core/internal";
+import { isKnownMessage } from "../context/open-backend.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
-import { foreignProblem, type Line, readLines } from "./lines.ts";
+import { foreignProblem, isBlank, type Line, readLines } from "./lines.ts";
 import type { StorableCheck } from "./storable.ts";
 import {
   ContentDigest,
@@ -179,7 +180,7 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
   };
   for await (const line of readLines(path, signal)) {
     last = line.number;
-    if (line.text.trim() === "") continue;
+    if (isBlank(line)) continue;
     first ||= line.number;
     const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });
@@ -193,10 +194,10 @@ export async function readThreadFile({ path, check, signal }: FileToRead): Promi
 /** The object of a line, or its problem. */
 export function parseObject({
   text,
-  isUtf8,
-}: Pick<Line, "text" | "isUtf8">): Record<string, unknown> | string {
+  problem,
+}: Pick<Line, "text" | "problem">): Record<string, unknown> | string {
   // Otherwise other characters would be imported than the file has.
-  if (!isUtf8) return "not valid UTF-8";
+  if (problem !== undefined) return problem;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -253,7 +254,7 @@ function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | strin
     return "message must be an object";
   // Messages of other types have no role, or no content.
   const isChat = "role" in message && "content" in message;
-  const wrong = isChat ? chatMessageTraits.check?.(message) : undefined;
+  const wrong = isChat && !isKnownMessage(message) ? chatMessageTraits.check?.(message) : undefined;
   if (wrong === undefined) return { createdAt: Number(createdAt), text };
   const { role } = message as { readonly role: unknown };
   return `message.${wrong}${wrong.startsWith("role ") ? `, not ${JSON.stringify(role)}` : ""}`;

@@ -1,11 +1,11 @@
-import { isUtf8 } from "node:buffer";
+import { constants, isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 
 /** A line of a file. */
 export interface Line {
   readonly text: string;
-  /** Whether the bytes are UTF-8. Otherwise the text has other characters than the file. */
-  readonly isUtf8: boolean;
+  /** Why the text is not what the file has; undefined if it is. */
+  readonly problem: string | undefined;
   /** The first line has the number 1. */
   readonly number: number;
   /** The offset of the line in bytes. */
@@ -13,6 +13,8 @@ export interface Line {
 }
 
 const LINE_FEED = 0x0a;
+/** The size of the longest text of this process. */
+const MAX_LINE_BYTES = constants.MAX_STRING_LENGTH;
 
 /** The lines of a file from an offset, which must be the begin of line `number`. Includes empty lines. */
 export function readLines(
@@ -31,17 +33,27 @@ export async function* linesOf(
   let begin = offset;
   let count = number;
   let rest: Buffer[] = [];
+  let length = 0;
+  const add = (bytes: Buffer) => {
+    length += bytes.length;
+    if (length <= MAX_LINE_BYTES) rest.push(bytes);
+    else rest = [];
+  };
   const lineOf = (end: Buffer): Line => {
-    const bytes = Buffer.concat([...rest, end]);
+    add(end);
+    const bytes = Buffer.concat(rest);
     const text = bytes.toString("utf8");
+    const isWhole = bytes.length === length;
+    const problem = isWhole && !isUtf8(bytes) ? "not valid UTF-8" : undefined;
     const line = {
       text: begin === 0 ? withoutByteOrderMark(text) : text,
-      isUtf8: isUtf8(bytes),
+      problem: isWhole ? problem : `longer than ${MAX_LINE_BYTES} bytes`,
       number: count,
       offset: begin,
     };
+    begin += length + 1;
     rest = [];
-    begin += bytes.length + 1;
+    length = 0;
     count += 1;
     return line;
   };
@@ -52,9 +64,14 @@ export async function* linesOf(
       yield lineOf(chunk.subarray(from, at));
       from = at + 1;
     }
-    if (from < chunk.length) rest.push(chunk.subarray(from));
+    if (from < chunk.length) add(chunk.subarray(from));
   }
-  if (rest.length > 0) yield lineOf(Buffer.alloc(0));
+  if (length > 0) yield lineOf(Buffer.alloc(0));
+}
+
+/** Whether a line is empty, so that it is not read. */
+export function isBlank({ text, problem }: Line): boolean {
+  return problem === undefined && text.trim() === "";
 }
 
 /** The text of the first line of a file without the byte order mark, which some editors and spreadsheets write. */

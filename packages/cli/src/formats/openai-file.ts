@@ -3,7 +3,7 @@ import { isId } from "@scrollback/store-core/driver";
 import { layerOf } from "../layers.ts";
 import { decodeValue, encodeText } from "./entry.ts";
 import { parseObject } from "./jsonl.ts";
-import { foreignProblem, type Line, readLines } from "./lines.ts";
+import { foreignProblem, isBlank, type Line, readLines } from "./lines.ts";
 import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
 import {
   ContentDigest,
@@ -61,7 +61,7 @@ export async function readOpenAiFile(
     }
   };
   for await (const line of readLines(path, signal)) {
-    if (line.text.trim() === "") continue;
+    if (isBlank(line)) continue;
     first ||= line.number;
     const problem = await take(line);
     if (problem !== undefined) problems.push({ line: line.number, problem });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { formatRecord, kindOf } from "@scrollback/store-core/internal";
+import type { MessageRecord } from "@scrollback/store-core/driver";
+import { kindOf } from "@scrollback/store-core/internal";
 import { anyMessageTraits } from "../context/open-backend.ts";
 import { decodeValue } from "./entry.ts";
 import type { StorableCheck } from "./storable.ts";
@@ -67,6 +68,6 @@ export class ContentDigest {
 }
 
 /** A message in the format of a driver's entries. */
-export function recordOf({ createdAt, text }: FileMessage): string {
-  return formatRecord(kindOf(decodeValue(text), anyMessageTraits), createdAt, text);
+export function recordOf({ createdAt, text }: FileMessage): MessageRecord {
+  return { kind: kindOf(decodeValue(text), anyMessageTraits), createdAt, text };
 }

@@ -11,7 +11,7 @@ export const exitCodes = Object.freeze({
   usage: 2,
   /** A named thread does not exist. */
   notFound: 3,
-  /** Unreadable records, copies that differ or are unfinished, or wrong lines in a file. */
+  /** Unreadable records, copies that differ or are unfinished, or wrong lines or conversations in a file. */
   damaged: 4,
   /** Threads were skipped: their target has other content, they changed meanwhile, or they do not fit. */
   conflict: 5,

@@ -135,8 +135,15 @@ async function changeOne(
   if (!isSame && !isNamed) {
     return { outcome: "left alone", problems: ["it changed meanwhile"], exitCode: exitCodes.conflict };
   }
-  await change(stores, { threadId, revision, count, metadata, isDamaged }, signal);
-  return { outcome: done };
+  try {
+    await change(stores, { threadId, revision, count, metadata, isDamaged }, signal);
+    return { outcome: done };
+  } catch (error) {
+    const isRefused = StoreError.is(error, "CONFLICT") || StoreError.is(error, "NOT_FOUND");
+    // Another process may have deleted it since it was read.
+    if (!isRefused || (await readHead(stores, thread, signal)).revision !== null) throw error;
+    return { outcome: "gone meanwhile" };
+  }
 }
 
 /** @throws StoreError `CORRUPT` for a damaged thread, which not every listing finds. Unreadable metadata does not prevent a change. */

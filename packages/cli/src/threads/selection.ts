@@ -3,7 +3,7 @@ import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/stor
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
 import { skippingCorruptRecords } from "../context/open-backend.ts";
-import { linesOf } from "../formats/lines.ts";
+import { isBlank, linesOf } from "../formats/lines.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "../option-values.ts";
 import { CommandError, exitCodes, unreadableFile } from "../output/exit-codes.ts";
 import { countOf } from "../output/figures.ts";
@@ -105,6 +105,12 @@ export interface Unselected {
   onUnreadable?(threadId: string, problem: string): void;
 }
 
+/** What a command needs of the threads. */
+export interface Needs extends Unselected {
+  /** The sizes of threads. Default: only if they are selected by size. */
+  readonly sizes?: boolean;
+}
+
 /**
  * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the end.
  * Remembers the ids until then: about 100 MB for 1,000,000.
@@ -113,7 +119,11 @@ export async function* selectThreads(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
-  { onMissing = (threadId) => missing(context, threadId), onUnreadable }: Unselected = {},
+  {
+    onMissing = (threadId) => missing(context, threadId),
+    onUnreadable,
+    sizes = options.largerThan !== undefined || options.smallerThan !== undefined,
+  }: Needs = {},
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const now = Date.now();
   const seen = new Set<string>();
@@ -125,6 +135,7 @@ export async function* selectThreads(
     stores,
     options,
     onMissing,
+    sizes,
   )) {
     (onUnreadable ? unneeded : corrupt).push(...problems);
     for (const { threadId, error } of unreadable) {
@@ -161,6 +172,7 @@ async function* candidates(
   stores: StoreFactory<unknown>,
   { id, idsFrom, prefix = "" }: SelectionOptions,
   onMissing: (threadId: string) => void,
+  sizes: boolean,
 ): AsyncGenerator<Candidates, void, undefined> {
   const { signal } = context;
   if (id !== undefined || idsFrom !== undefined) {
@@ -178,7 +190,7 @@ async function* candidates(
     const problems: StoreError[] = [];
     const page = await skippingCorruptRecords(
       (error) => problems.push(error),
-      () => stores.listThreads({ prefix, limit: 1_000, signal, ...from }),
+      () => stores.listThreads({ prefix, limit: 1_000, sizes, signal, ...from }),
     );
     const listed = new Set(page.threads.map(({ threadId }) => threadId));
     const isListed = ({ threadId }: StoreError) => threadId === undefined || listed.has(threadId);
@@ -236,10 +248,11 @@ async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIter
 async function* readIds(context: CommandContext, file: string): AsyncGenerator<string, void, undefined> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   try {
-    for await (const { text, isUtf8, number } of linesOf(input as AsyncIterable<Buffer | string>)) {
-      if (text.trim() === "") continue;
+    for await (const line of linesOf(input as AsyncIterable<Buffer | string>)) {
+      if (isBlank(line)) continue;
+      const { text, problem, number } = line;
       const where = `${printableLine(file)}:${number}`;
-      if (!isUtf8) refuse(`${where}: not valid UTF-8`);
+      if (problem !== undefined) refuse(`${where}: ${problem}`);
       yield idOf(text) ?? refuse(`${where}: not a JSON string, nor an object with a threadId`);
     }
   } catch (error) {

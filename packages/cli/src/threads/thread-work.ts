@@ -10,6 +10,8 @@ import { printableId, printableLine } from "../output/terminal-text.ts";
 
 /** The outcome for one thread. */
 export interface ThreadOutcome {
+  /** The id of the thread, if the work finds it. */
+  readonly threadId?: string;
   /** A word such as `copied`. */
   readonly outcome: string;
   /** The number of processed messages. */
@@ -17,6 +19,8 @@ export interface ThreadOutcome {
   /** The problem, for the user, with its exit code. */
   readonly problems?: readonly string[];
   readonly exitCode?: number;
+  /** What of its source is not in the thread, by kind. */
+  readonly leftOut?: Readonly<Record<string, number>>;
 }
 
 /** An incomplete copy, with only the first messages of its source. */
@@ -98,7 +102,7 @@ export async function workThrough<T extends WorkItem>(
     })) {
       sums.add(outcome);
       if (outcome.exitCode !== undefined) context.fail(outcome.exitCode);
-      await tell(context, thread.threadId, outcome, options.report);
+      await tell(context, outcome.threadId ?? thread.threadId, outcome, options.report);
     }
   } catch (error) {
     failure = signal.aborted ? signal.reason : error;
@@ -181,11 +185,16 @@ function outcomeOf(error: unknown): ThreadOutcome {
 async function tell(
   context: CommandContext,
   threadId: string,
-  { outcome, messages, problems = [] }: ThreadOutcome,
+  { outcome, messages, problems = [], leftOut = {} }: ThreadOutcome,
   report: WorkOptions["report"],
 ): Promise<void> {
   if (report === "json") {
-    const details = { ...(messages !== undefined && { messages }), ...(problems.length > 0 && { problems }) };
+    const isWhole = Object.keys(leftOut).length === 0;
+    const details = {
+      ...(messages !== undefined && { messages }),
+      ...(problems.length > 0 && { problems }),
+      ...(!isWhole && { leftOut }),
+    };
     await context.output.json({ threadId, outcome, ...details });
     return;
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type IndexEntry, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { MAX_VALUE_BYTES } from "@scrollback/store-core/driver";
 import {
   CLOSING,
-  type Draft,
   type EntryValue,
   entryValueOf,
   type InAndLeft,
@@ -16,8 +16,8 @@ import {
   type Snapshot,
 } from "./listed.ts";
 
-/** The maximum size of the value of an entry, encoded by the codec. */
-const MAX_VALUE_BYTES = 8_192;
+/** The maximum size of a value that says what the thread's head says, encoded by the codec: a page has up to 100 of them. */
+const MAX_TOLD_BYTES = 8 * 1_024;
 export const DAY = 86_400_000;
 
 /** What entries are written with. */
@@ -36,13 +36,24 @@ export class Entries<T> {
     this.#ttlMs = context.stores.settings.ttlMs;
   }
 
-  /** @throws StoreError `TOO_LARGE` if the entries of a thread would not fit. */
-  assertFits(member: Member<T>, draft: Draft<T>, listed: Listed): void {
+  /** @throws StoreError `TOO_LARGE` if the entries of a thread would not fit, even if they tell nothing. */
+  assertFits(member: Member<T>, listed: Listed): void {
     const { stores } = this.#context;
-    const until = this.#ttlMs === undefined ? undefined : this.#context.wall();
-    if (stores.metadataSize(entryValue(member, { ...draft, listed, expiresAt: until })) <= MAX_VALUE_BYTES)
-      return;
-    throw new StoreError("TOO_LARGE", "what lists tell of it must take at most 8 KiB when encoded");
+    const expiresAt = this.#ttlMs === undefined ? undefined : this.#context.wall();
+    const value = entryValue(member, { listed, isDoubtful: true, expiresAt });
+    if (stores.metadataSize(value) <= MAX_VALUE_BYTES) return;
+    throw new StoreError(
+      "TOO_LARGE",
+      "the ids, and the names of the lists, must take at most 32 KiB when encoded; use shorter ids",
+    );
+  }
+
+  /** What does not fit is not told: lists read it in the head. */
+  #told(member: Member<T>, snapshot: Snapshot<T>): EntryValue<T> {
+    const { told, ...value } = entryValue(member, snapshot);
+    if (told === undefined) return value;
+    const whole = { ...value, told };
+    return this.#context.stores.metadataSize(whole) <= MAX_TOLD_BYTES ? whole : value;
   }
 
   /**
@@ -75,7 +86,7 @@ export class Entries<T> {
    */
   async tell(member: Member<T>, snapshot: Snapshot<T>, onError: (error: unknown) => void): Promise<string[]> {
     const { version, order, listed, expiresAt } = snapshot;
-    const value = entryValue(member, snapshot);
+    const value = this.#told(member, snapshot);
     const kept = expiresAt !== undefined && { expiresAt: expiresAt + DAY + (this.#ttlMs ?? 0) };
     const told = Object.entries(listed.in).map(async ([index, id]) => {
       const place = { key: member.key, id };

@@ -22,7 +22,7 @@ export interface Draft<T> {
   readonly version: number;
   /** The place in lists. Never decreases. */
   readonly order: number;
-  /** What entries say about the thread: at most 8 KiB when encoded. Undefined: nothing, so that lists read the head. */
+  /** What entries say about the thread. Undefined, or if the entry would take more than 8 KiB: nothing, so that lists read the head. */
   readonly told?: T | undefined;
   /** Lists read the head, because it says more than the entry. */
   readonly isDoubtful?: boolean | undefined;

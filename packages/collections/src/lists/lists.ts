@@ -25,7 +25,7 @@ import { concernsAll, ifReadable, namesIn, type RemoveOptions, removeThread } fr
 import type { ListItem, ListPage, ListRequest, NearListItem } from "./requests.ts";
 import { Telling } from "./telling.ts";
 
-/** The maximum number of entries of one request, and of one page whose filter leaves some out. */
+/** The maximum number of entries of one request, and of one page: with a filter of all, otherwise of those that are not shown. */
 const MAX_REQUEST = 100;
 const MAX_PASSED = 500;
 const DELETED_AT_ONCE = 8;
@@ -69,7 +69,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
    * @param before the thread at the revision at which `commit` writes; undefined for a new one.
    * @param commit commits the head with these places. Of its errors `CONFLICT`, `INVALID_ARGUMENT` and `TOO_LARGE` say that nothing was
    *   written.
-   * @throws StoreError `TOO_LARGE` before any I/O if {@link Draft.told} does not fit.
+   * @throws StoreError `TOO_LARGE` before any I/O if the names, and where the thread is listed, do not fit an entry.
    */
   async write<R extends { readonly revision: Revision }>(
     member: Member<T, S>,
@@ -90,11 +90,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       in: { ...kept, ...made },
       ...(isDropped && { left: dropped }),
     });
-    this.#entries.assertFits(
-      member,
-      draft,
-      to(Object.fromEntries(added.map((index) => [index, "x".repeat(12)]))),
-    );
+    this.#entries.assertFits(member, to(Object.fromEntries(added.map((index) => [index, "x".repeat(12)]))));
     // Only a head names what was left: it is removed before the next one. By then the thread must be in its new lists.
     if (left) {
       const newest = await member.read();
@@ -222,7 +218,11 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
         if (items.length === limit && entry && at < shown.length - 1)
           return { items, cursor: index.cursorAfter(entry, direction) };
       }
-    } while (cursor !== undefined && items.length < limit && passed < MAX_PASSED);
+    } while (
+      cursor !== undefined &&
+      items.length < limit &&
+      (filter ? passed : passed - items.length) < MAX_PASSED
+    );
     return { items, ...(cursor !== undefined && { cursor }) };
   }
 

@@ -172,7 +172,7 @@ class Execution {
   }
 
   async #damage(id: string): Promise<void> {
-    await this.scene.step(() => this.scene.network.replace(threadOf(id), "1m{"));
+    await this.scene.step(() => this.scene.network.replace(threadOf(id), "{"));
   }
 
   #isBusy(process: number): boolean {

@@ -7,7 +7,7 @@ import { smallScopes } from "./scopes.ts";
 
 test("every order of small scopes, and random worlds, keep the promises of lists", async () => {
   expect(await firstProblem({ scopes: smallScopes, worlds: [1, 30], isTraced: true })).toBeUndefined();
-}, 120_000);
+}, 600_000);
 
 // The simulator runs on the mutants in the deep plan only.
 test.each(listsMutants)("the sources have the text of the rule that $rule", ({ changes }) => {

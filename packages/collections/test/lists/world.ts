@@ -251,7 +251,7 @@ class World {
     if (!life || life.isUnreadable || (life.expiresAt ?? Number.POSITIVE_INFINITY) <= this.#scene.network.now)
       return false;
     this.#scene.network.trace.push(`${id} is damaged`);
-    await this.#scene.step(() => this.#scene.network.replace(threadOf(id), "1m{", life.expiresAt));
+    await this.#scene.step(() => this.#scene.network.replace(threadOf(id), "{", life.expiresAt));
     return true;
   }
 

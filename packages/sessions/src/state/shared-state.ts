@@ -1,5 +1,5 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
+import { parseRevision, retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
 import type { SessionClock, Stamps } from "../clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
@@ -46,7 +46,7 @@ export interface Shared {
 /** The last known version of a state; undefined if it is no longer known. */
 interface CachedState {
   readonly shared: Shared | undefined;
-  /** Increases with each read or write. */
+  /** The number of the request that returned it, in the order in which they were sent. */
   readonly ticket: number;
 }
 
@@ -85,8 +85,7 @@ export class SharedStates {
 
   /** Returns the current state, in one read. */
   async load(threadId: string): Promise<Shared> {
-    this.#tickets += 1;
-    const ticket = this.#tickets;
+    const ticket = this.#nextTicket();
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
     const content = parseMetadata<Content>(threadId, metadata);
     // Otherwise the next write would replace a state that only this process cannot read.
@@ -95,8 +94,7 @@ export class SharedStates {
         threadId,
       });
     const shared = { revision, content: content ?? NOTHING };
-    // A read that began earlier may return later.
-    if (ticket >= (this.#cache.get(threadId)?.ticket ?? 0)) this.#cache.set(threadId, { shared, ticket });
+    this.#keepNewer(threadId, { shared, ticket });
     return shared;
   }
 
@@ -209,14 +207,15 @@ export class SharedStates {
         if (lost > 0) shared = await this.load(threadId);
         const content = change(shared);
         if (content === undefined) return shared;
+        const ticket = this.#nextTicket();
         try {
           const options = { expectedRevision: shared.revision };
           const revision = await store.commit({ metadata: content }, options);
           shared = { revision, content };
-          this.#setCached(threadId, shared);
+          this.#keepNewer(threadId, { shared, ticket });
           return shared;
         } catch (error) {
-          this.#setCached(threadId, undefined);
+          this.#cache.set(threadId, { shared: undefined, ticket: this.#nextTicket() });
           throw error;
         }
       };
@@ -227,9 +226,15 @@ export class SharedStates {
     });
   }
 
-  #setCached(threadId: string, shared: Shared | undefined): void {
+  #nextTicket(): number {
     this.#tickets += 1;
-    this.#cache.set(threadId, { shared, ticket: this.#tickets });
+    return this.#tickets;
+  }
+
+  /** Caches a state unless the cached one is newer: a request that was sent earlier may return later. */
+  #keepNewer(threadId: string, state: CachedState): void {
+    const cached = this.#cache.get(threadId);
+    if (!cached || isNewer(state, cached)) this.#cache.set(threadId, state);
   }
 
   async #inTurn<T>(threadId: string, work: () => Promise<T>): Promise<T> {
@@ -245,6 +250,16 @@ export class SharedStates {
       if (this.#turns.get(threadId) === turn) this.#turns.delete(threadId);
     }
   }
+}
+
+/** Compares revisions, and the order of requests where they do not tell. */
+function isNewer(one: CachedState, other: CachedState): boolean {
+  const [revision, known] = [one.shared?.revision, other.shared?.revision];
+  if (revision && known) {
+    const [its, others] = [parseRevision(revision), parseRevision(known)];
+    if (its.incarnation === others.incarnation) return its.number > others.number;
+  }
+  return one.ticket > other.ticket;
 }
 
 function overwritten(content: Content, write: SharedWrite): Content {

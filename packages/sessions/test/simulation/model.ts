@@ -1,6 +1,6 @@
 // Exceeds 300 lines because every observation is checked against the same record of creations, appends and deletions.
 import { isDeepStrictEqual } from "node:util";
-import { type Interval, Register, SimulationFailure } from "@scrollback/record-log/internal";
+import { type Interval, Register, SimulationFailure } from "@scrollback/simulator";
 import type { Session, SessionEvent } from "../../src/index.ts";
 
 /** An attempt to create a session. The session's state contains its origin, which identifies the attempt in later reads. */

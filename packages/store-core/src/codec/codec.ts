@@ -2,9 +2,10 @@ import { isDeepStrictEqual, types } from "node:util";
 import { invalid } from "../arguments.ts";
 import { fieldsOf, isError, makeError } from "../error-fields.ts";
 import { StoreError } from "../errors.ts";
+import { isBuiltIn, isClassPrototype, isUrl } from "./built-in.ts";
 import { MAX_DEPTH, parsePlain, toPlain } from "./plain-json.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
-import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
+import { Entries, isDifficult, refuseForeign, superjson } from "./superjson-rules.ts";
 
 /**
  * Converts a message or a thread's metadata to text and back.
@@ -62,32 +63,14 @@ function isPlainObject(value: object): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** The values of built-in classes that superjson (with the rules above) carries. */
-function isCarriedObject(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (types.isTypedArray(value)) {
-    const TypedArray = typedArrays.get(value[Symbol.toStringTag]);
-    return prototype === Buffer.prototype || prototype === TypedArray?.prototype;
-  }
-  return (
-    isError(value) ||
-    (types.isArrayBuffer(value) && prototype === ArrayBuffer.prototype) ||
-    (types.isDate(value) && prototype === Date.prototype) ||
-    (types.isRegExp(value) && prototype === RegExp.prototype) ||
-    (types.isMap(value) && prototype === Map.prototype) ||
-    (types.isSet(value) && prototype === Set.prototype) ||
-    (value instanceof URL && prototype === URL.prototype)
-  );
-}
-
 /** Whether a value of a built-in class has an added property. */
 function hasAddedProperty(value: object): boolean {
   if (!types.isTypedArray(value)) return Reflect.ownKeys(value).length > (types.isRegExp(value) ? 1 : 0);
   const { buffer, byteOffset, byteLength, length } = value;
-  const TypedArray = typedArrays.get(value[Symbol.toStringTag]) ?? Uint8Array;
+  const { constructor: TypedArray } = Object.getPrototypeOf(value);
   const same = Buffer.isBuffer(value)
     ? Buffer.from(buffer, byteOffset, byteLength)
-    : new TypedArray(buffer as ArrayBuffer, byteOffset, length);
+    : new TypedArray(buffer, byteOffset, length);
   // Each element has a key, too many to list. This compares the elements in one step, as they are, and the other keys.
   return !isDeepStrictEqual(value, same);
 }
@@ -97,9 +80,14 @@ class Walk {
   readonly path: string[] = [];
   /** The objects that are being walked, to find cycles. */
   readonly open = new Set<object>();
+  readonly maxDepth: number;
   #characters = 0;
   #values = 0;
   #inPaths = 0;
+
+  constructor(maxDepth: number) {
+    this.maxDepth = maxDepth;
+  }
 
   enter(key: string): void {
     this.path.push(this.path.length === 0 || key.startsWith("[") ? key : `.${key}`);
@@ -123,13 +111,13 @@ class Walk {
 
 /** Refuses a value that cannot be stored. @throws StoreError `INVALID_ARGUMENT`; the message names the path. */
 function checkValue(value: unknown, walk: Walk): void {
-  const { path, open } = walk;
+  const { path, open, maxDepth } = walk;
   if (typeof value === "function" || typeof value === "symbol") {
     refuse(path, `is a ${typeof value}, which cannot be stored`);
   }
   if (hasPath(value)) walk.countPath();
   if (typeof value !== "object" || value === null) return;
-  if (open.size >= MAX_DEPTH) refuse([], `is nested deeper than ${MAX_DEPTH} levels`);
+  if (open.size >= maxDepth) refuse([], `is nested deeper than ${maxDepth} levels`);
   if (open.has(value)) refuse(path, "contains itself, which cannot be stored");
   open.add(value);
   for (const [key, inner] of insideOf(value, path)) {
@@ -153,23 +141,24 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
     const { name, message, code, ...inside } = fieldsOf(value);
     return Object.entries(inside);
   }
+  if (isUrl(value)) {
+    // The URL of another realm may keep its state under a hidden symbol.
+    if (Reflect.ownKeys({ ...value }).length > 0) refuseProperties(value, path);
+    return [];
+  }
   if (Object.getOwnPropertySymbols(value).length > 0) {
     refuse(path, "has a symbol as key, which cannot be stored");
   }
   if (Array.isArray(value)) return elementsOf(value, path);
   if (isPlainObject(value)) return Object.entries(value);
-  if (!isCarriedObject(value)) refuseInstance(value, path);
-  if (hasAddedProperty(value)) {
-    refuse(path, `is a ${value.constructor.name} with named properties, which cannot be stored`);
-  }
+  if (!isBuiltIn(value)) refuseInstance(value, path);
+  if (hasAddedProperty(value)) refuseProperties(value, path);
   if (types.isMap(value)) return indexed([...value.keys(), ...value.values()]);
   return types.isSet(value) ? indexed([...value]) : [];
 }
 
 function elementsOf(value: readonly unknown[], path: readonly string[]): [string, unknown][] {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // Array.prototype of any realm is an array; the prototype of a subclass is not.
-  if (!Array.isArray(prototype)) refuseInstance(value, path);
+  if (!isClassPrototype("Array", Object.getPrototypeOf(value))) refuseInstance(value, path);
   const keys = Object.keys(value);
   if (keys.some((key) => !/^\d+$/.test(key))) {
     refuse(path, "is an array with named properties, which cannot be stored");
@@ -178,6 +167,10 @@ function elementsOf(value: readonly unknown[], path: readonly string[]): [string
     refuse(path, `is an array with more than ${MAX_HOLES} holes, which cannot be stored`);
   }
   return indexed(value);
+}
+
+function refuseProperties(value: object, path: readonly string[]): never {
+  return refuse(path, `is a ${value.constructor.name} with named properties, which cannot be stored`);
 }
 
 function refuseInstance(value: object, path: readonly string[]): never {
@@ -193,7 +186,7 @@ function indexed(values: readonly unknown[]): [string, unknown][] {
 }
 
 /**
- * A copy that superjson carries: holes filled with undefined, objects with difficult keys as
+ * A copy that superjson carries, of this realm: holes filled with undefined, objects with difficult keys as
  * {@link Entries}.
  */
 function toCarried(value: unknown): unknown {
@@ -210,8 +203,10 @@ function toCarried(value: unknown): unknown {
       ...(errors && { errors: Array.from(errors, toCarried) }),
     });
   }
-  if (isCarriedObject(value))
-    return Object.getPrototypeOf(value) === Date.prototype ? new Date(value as Date) : value;
+  if (types.isDate(value)) return new Date(value);
+  if (types.isRegExp(value)) return new RegExp(value);
+  if (isUrl(value)) return new URL(value.href);
+  if (types.isTypedArray(value) || types.isArrayBuffer(value)) return value;
   const pairs = Object.entries(value).map(([key, inner]): [string, unknown] => [key, toCarried(inner)]);
   return pairs.some(([key]) => isDifficult(key)) ? Entries.from(pairs) : Object.fromEntries(pairs);
 }
@@ -224,19 +219,12 @@ function toCarried(value: unknown): unknown {
  * ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. The paths of these values may take
  * 1 MiB plus 256 characters for each value. A Buffer is returned as a Uint8Array, a hole in an array as undefined, a
  * shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number, and the
- * `errors` of an AggregateError. Its other properties are omitted, because they may be secrets. Other class instances,
- * symbol keys, and named properties of arrays, dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
+ * `errors` of an AggregateError. Its other properties are omitted, because they may be secrets. Values of another realm, such
+ * as `node:vm` or a test runner, are returned as those of this one. Other class instances, symbol keys, and named properties of arrays,
+ * dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
  */
 export const jsonCodec = Object.freeze({
-  encode(value: unknown): string {
-    const plain = toPlain(value);
-    if (plain !== undefined) return JSON.stringify(plain);
-    checkValue(value, new Walk());
-    const { json, meta } = superjson.serialize(toCarried(value));
-    // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.
-    delete meta?.referentialEqualities;
-    return SUPERJSON_MARK + JSON.stringify({ json, meta });
-  },
+  encode: (value: unknown): string => encodeJson(value, 0),
   decode(text: string): unknown {
     if (!text.startsWith(SUPERJSON_MARK)) return parsePlain(text);
     const carried = JSON.parse(text.slice(1));
@@ -244,6 +232,24 @@ export const jsonCodec = Object.freeze({
     return superjson.deserialize(carried, { inPlace: true });
   },
 }) satisfies Codec;
+
+function encodeJson(value: unknown, wrapped: number): string {
+  const plain = toPlain(value, 1 - wrapped);
+  if (plain !== undefined) return JSON.stringify(plain);
+  checkValue(value, new Walk(MAX_DEPTH + wrapped));
+  const { json, meta } = superjson.serialize(toCarried(value));
+  // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.
+  delete meta?.referentialEqualities;
+  return SUPERJSON_MARK + JSON.stringify({ json, meta });
+}
+
+/** The number of levels in which {@link encodeWrapped} accepts stored values. */
+const MAX_WRAPPED = 8;
+
+/** The text of the {@link jsonCodec} for a value that has stored values, of the deepest nesting, within up to 8 levels of its own. */
+export function encodeWrapped(value: unknown): string {
+  return encodeJson(value, MAX_WRAPPED);
+}
 
 /**
  * Copies a value as a read of a store returns it, so that the caller may change the original while a write waits. Unlike

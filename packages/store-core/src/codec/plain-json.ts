@@ -1,3 +1,5 @@
+import { isClassPrototype } from "./built-in.ts";
+
 /** The maximum depth of nesting. A deeper value would exhaust the reader's stack. */
 export const MAX_DEPTH = 1_000;
 
@@ -40,8 +42,10 @@ function isPlainKey(key: string): boolean {
 /**
  * The value to pass to JSON.stringify: the value itself, or a copy that lists the undefined properties within it.
  * Undefined if JSON does not support the value.
+ *
+ * @param depth the level of the value.
  */
-export function toPlain(value: unknown, depth = 1): unknown {
+export function toPlain(value: unknown, depth: number): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
   if (typeof value !== "object" || depth > MAX_DEPTH) return undefined;
@@ -52,7 +56,8 @@ export function toPlain(value: unknown, depth = 1): unknown {
 }
 
 function arrayToJson(value: readonly unknown[], depth: number): unknown {
-  if (Object.getPrototypeOf(value) !== Array.prototype) return undefined;
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (prototype !== Array.prototype && !isClassPrototype("Array", prototype)) return undefined;
   let copy: unknown[] | undefined;
   for (let index = 0; index < value.length; index++) {
     const inner = value[index];
@@ -68,7 +73,8 @@ function arrayToJson(value: readonly unknown[], depth: number): unknown {
 }
 
 function objectToJson(value: Record<string, unknown>, depth: number): unknown {
-  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined;
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && !isClassPrototype("Object", prototype)) return undefined;
   let copy: Record<string, unknown> | undefined;
   let absent: string[] | undefined;
   for (const key of Object.keys(value)) {

@@ -9,7 +9,7 @@ const superjsonKey = /[.\\]|^(?:__proto__|constructor|prototype)$/;
 export const isDifficult = (key: string) => escapedKey.test(key) || superjsonKey.test(key);
 
 /** By name. */
-export const typedArrays = new Map(
+const typedArrays = new Map(
   (
     [
       Int8Array,
@@ -50,7 +50,8 @@ superjson.registerCustom<ArrayBuffer | ArrayBufferView, [string, string]>(
       types.isArrayBuffer(value)
         ? ["ArrayBuffer", Buffer.from(value).toString("base64")]
         : [
-            Buffer.isBuffer(value) ? "Uint8Array" : value.constructor.name,
+            // A Buffer's is that of a Uint8Array.
+            Object.prototype.toString.call(value).slice(8, -1),
             Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"),
           ],
     deserialize: ([type, base64]) => {

@@ -1,3 +1,4 @@
+import type { MessageRecord, ThreadEntry } from "../codec/record.ts";
 import type { StoreErrorCode } from "../errors.ts";
 import type { Trimming } from "../trimming/trimming.ts";
 import type { EntryIndex } from "./entry-index.ts";
@@ -11,11 +12,11 @@ export interface DriverCapabilities {
   /** The backend's name in serialised states: lower case, e.g. `redis`. */
   readonly backend: string;
   /**
-   * The maximum size of a record in UTF-8 bytes: at least 4 MiB + 1 KiB, so that 3 MiB of bytes fit when encoded. A
-   * larger record is `TOO_LARGE`.
+   * The maximum size of a message's text in UTF-8 bytes: at least 4 MiB + 1 KiB, so that 3 MiB of bytes fit when encoded. A
+   * larger text is `TOO_LARGE`. What the driver stores beside the text does not count.
    */
   readonly maxMessageBytes: number;
-  /** The maximum total size of a commit's records and metadata in UTF-8 bytes. A larger commit is `TOO_LARGE`. */
+  /** The maximum total size of the texts of a commit's messages and metadata in UTF-8 bytes. A larger commit is `TOO_LARGE`. */
   readonly maxCommitBytes: number;
   /** The maximum number of messages in one commit; `Number.MAX_SAFE_INTEGER` for no limit. A larger commit is `TOO_LARGE`. */
   readonly maxCommitMessages: number;
@@ -28,8 +29,8 @@ export interface DriverCapabilities {
   /** The maximum time in milliseconds after which the backend stores no data of a deleted thread; 0: when `delete` returns. */
   readonly deletedWithinMs: number;
   /**
-   * Of the {@link Driver.index}; absent if the driver has none. `maxValueBytes`: the maximum size of an entry's value, a record, in
-   * UTF-8 bytes: at least 8 KiB. A larger value is `TOO_LARGE`. `vectors`: absent if it cannot search by vectors.
+   * Of the {@link Driver.index}; absent if the driver has none. `maxValueBytes`: the maximum size of an entry's value in
+   * UTF-8 bytes: at least 32 KiB. A larger value is `TOO_LARGE`. `vectors`: absent if it cannot search by vectors.
    */
   readonly index?: {
     readonly maxValueBytes: number;
@@ -84,9 +85,9 @@ export interface CommitRequest {
    * commit is acknowledged.
    */
   readonly drop: number | "all";
-  /** The records to append, in order. Opaque except for `kindOfRecord`. */
-  readonly append: readonly string[];
-  /** The record of the thread's new metadata; `null` removes the metadata, undefined keeps it. */
+  /** The messages to append, in order. */
+  readonly append: readonly MessageRecord[];
+  /** The text of the thread's new metadata, never empty; `null` removes the metadata, undefined keeps it. */
   readonly metadata: string | null | undefined;
   /** The number of messages to trim the thread to; undefined: no trimming. */
   readonly maxMessages: number | undefined;
@@ -148,9 +149,12 @@ export interface ThreadView extends ThreadTimes {
   readonly last: number;
   /** The sequence number of the thread's newest compaction item (`newestCompaction` of its {@link TrimSearch}); absent or 0: none. */
   readonly newestCompaction?: number | undefined;
-  /** Oldest first. A record is returned exactly as stored: as it was given, unless it was damaged. */
-  readonly entries: readonly { readonly sequence: number; readonly record: string }[];
-  /** The metadata's record; absent if none is set or none was requested. */
+  /**
+   * Oldest first. A message is returned exactly as stored: as it was given, unless it was damaged; then also with an unknown kind or an
+   * invalid time, which store-core reports. With kind `o`, time 0 and an empty text for one that is missing.
+   */
+  readonly entries: readonly ThreadEntry[];
+  /** The metadata's text; absent if none is set or none was requested. */
   readonly metadata?: string | undefined;
 }
 
@@ -201,6 +205,8 @@ export interface ListRequest {
   readonly limit: number;
   /** The end of the previous page: a string in the driver's own format; undefined for the first page. Untrusted input. */
   readonly cursor: string | undefined;
+  /** Whether to return `bytes`, if the backend knows them. Default: false. */
+  readonly sizes?: boolean | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -208,9 +214,9 @@ export interface ListRequest {
 export interface ListedThread extends ThreadTimes {
   readonly threadId: string;
   readonly count: number;
-  /** The metadata's record; absent if none is set. */
+  /** The metadata's text; absent if none is set. */
   readonly metadata?: string | undefined;
-  /** The approximate size of the stored records in bytes; absent if the backend does not know it. */
+  /** The size of the stored texts in bytes; absent without `sizes`, and if the backend does not know it. */
   readonly bytes?: number | undefined;
 }
 
@@ -235,7 +241,7 @@ export interface UnreadableThread {
 
 /** A thread with its content, for backends whose state contains it. */
 export interface ThreadSnapshot {
-  readonly messages: readonly string[];
+  readonly messages: readonly MessageRecord[];
   readonly metadata?: string;
   /** All times are in milliseconds since 1970. */
   readonly createdAt: number;
@@ -260,6 +266,8 @@ export interface ErrorClassification {
   readonly message: string;
   readonly retryable?: boolean;
   readonly sequence?: number;
+  /** True if the request failed, and wrote nothing, because something is missing that {@link Driver.setup} makes. */
+  readonly isMissing?: boolean;
 }
 
 /**
@@ -313,10 +321,18 @@ export interface Driver {
    */
   close(): Promise<void>;
   /**
-   * Creates tables or indexes. May run repeatedly and concurrently in several processes. Absent if nothing has to be
-   * created. Afterwards store-core sends a commit with a wrong expected revision, to detect an unusable backend.
+   * Creates missing tables or indexes. May run repeatedly and concurrently in several processes. Absent if nothing has to be
+   * created. After `StoreFactory.setup` store-core sends a commit with a wrong expected revision, to detect an unusable backend. With the
+   * option `setup` it runs after an error that is classified as `isMissing`.
+   *
+   * @returns what it created and where, for a message: `the table "chats"`. Undefined: nothing, or unknown.
    */
-  setup?(): Promise<void>;
+  setup?(): Promise<string | undefined> | Promise<void>;
+  /**
+   * True if requests succeed although something is missing that `setup` makes, such as an index. With the option `setup` it then runs
+   * before the first request.
+   */
+  readonly worksWithoutSetup?: boolean | undefined;
   /** The statements with which `setup` creates what is missing, for another client. Absent if there are none. Sends no request. */
   setupScript?(): Promise<string>;
   /**
@@ -331,7 +347,7 @@ export interface Driver {
 }
 
 /** The maximum size of the value of an entry of an index, on every backend of this repository. */
-export const MAX_VALUE_BYTES = 8 * 1_024;
+export const MAX_VALUE_BYTES = 32 * 1_024;
 
 /** The number of a thread's newest operation ids that a driver remembers. */
 export const REMEMBERED_OPERATIONS = 64;

@@ -80,7 +80,7 @@ export interface EntryFields {
   readonly version: number;
   /** Any finite number; never -0. */
   readonly order: number;
-  /** A record, opaque for the driver, of at most `capabilities.index.maxValueBytes`. */
+  /** A text of the codec, opaque and never empty, of at most `capabilities.index.maxValueBytes`. */
   readonly value: string;
   /** In milliseconds since 1970; absent: never. */
   readonly expiresAt?: number | undefined;

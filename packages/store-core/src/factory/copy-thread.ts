@@ -47,7 +47,7 @@ export async function copyThread<M>(
   target: PortableStore<M>,
   { upTo, onProgress, signal }: CopyThreadOptions<M>,
 ): Promise<ThreadCopy> {
-  const last = upTo === undefined ? undefined : parseCursor("upTo", upTo);
+  const last = upTo === undefined ? undefined : parseCursor("copyThread: upTo", upTo);
   const abort = signal && { signal };
   const reader = await ThreadReader.begin(source, { end: last?.sequence, signal });
   const begin = reader.newest;

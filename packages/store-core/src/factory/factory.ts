@@ -5,6 +5,7 @@ import {
   checkValue,
   hasMethods,
   invalid,
+  isBoolean,
   isFunction,
   isId,
   isOneOf,
@@ -15,15 +16,15 @@ import {
 import { type Clock, systemClock } from "../clock.ts";
 import { checkedCodec, jsonCodec } from "../codec/codec.ts";
 import { digestOf } from "../codec/digest.ts";
-import { formatMetadataRecord } from "../codec/record.ts";
 import { type CommitRequest, type Driver, REPEATED_WITHIN_MS } from "../driver/driver.ts";
 import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "../message/message.ts";
 import { checkNodeVersion } from "../runtime.ts";
-import { logged } from "../store/debug-log.ts";
-import { offerSpans } from "../store/opentelemetry.ts";
+import { asCheck, logged } from "../store/debug-log.ts";
+import { offerTelemetry } from "../store/opentelemetry.ts";
 import { isRevision, PortableStore } from "../store/portable-store.ts";
+import { SetupOnDemand } from "../store/setup-on-demand.ts";
 import { parseState, type StoreSettings } from "../store/state.ts";
 import { StoreContext } from "../store/store-context.ts";
 import { trimmings } from "../trimming/trimming.ts";
@@ -45,6 +46,7 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
   codec: hasMethods("encode", "decode"),
   traits: hasMethods("role", "toolCalls", "toolResults"),
   onCorruptRecord: isFunction,
+  setup: isBoolean,
 });
 
 /**
@@ -99,8 +101,10 @@ export function createStores<M = ChatMessage>(
     ...(trimming !== undefined && { trimming }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
-  offerSpans();
-  return factoryOf(new StoreContext<M>(logged(driver), given, { codec, traits, onCorruptRecord, clock }));
+  offerTelemetry();
+  const used = logged(driver);
+  const setup = options.setup && used.setup ? new SetupOnDemand(used) : undefined;
+  return factoryOf(new StoreContext<M>(used, given, { codec, traits, onCorruptRecord, clock, setup }));
 }
 
 function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
@@ -127,7 +131,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
-      return Buffer.byteLength(formatMetadataRecord(codec.encode(metadata, write)));
+      return Buffer.byteLength(codec.encode(metadata, write));
     },
     index: (name) => storeIndexOf(context, name),
     listIndexes: async (options = {}) => await listIndexes(context, options),
@@ -178,11 +182,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
         `setupScript: the setup of the ${backend} backend has no statements`,
       );
     },
-    setup: () =>
-      context.request(async () => {
-        await driver.setup?.();
-        await driver.commit(refusedCommit());
-      }),
+    setup: () => context.setUp(() => driver.commit(asCheck(refusedCommit()))),
     close: () => context.close(),
     [Symbol.asyncDispose]: () => context.close(),
   };

@@ -1,4 +1,4 @@
-import { checkOptions, isIntegerUpTo, isSignal, isString } from "../arguments.ts";
+import { checkOptions, isBoolean, isIntegerUpTo, isSignal, isString } from "../arguments.ts";
 import type { ListedThread } from "../driver/driver.ts";
 import { StoreError } from "../errors.ts";
 import type { StoreContext } from "../store/store-context.ts";
@@ -14,6 +14,8 @@ export interface ListThreadsOptions {
   limit?: number;
   /** The cursor of the previous page. Default: the first page. */
   cursor?: string;
+  /** Returns the sizes of threads too. The database then looks at each message, but does not read it. Default: false. */
+  sizes?: boolean;
   signal?: AbortSignal;
 }
 
@@ -30,7 +32,7 @@ export interface ThreadInfo {
   readonly expiresAt?: number;
   /** Absent if none is set. */
   readonly metadata?: unknown;
-  /** The approximate stored size in bytes; absent if the backend does not know it. */
+  /** The stored size of its messages and metadata in bytes; absent without `sizes`, and if the backend does not know it. */
   readonly bytes?: number;
 }
 
@@ -51,15 +53,20 @@ export const listChecks = {
   signal: isSignal,
 };
 
+const threadListChecks = { ...listChecks, sizes: isBoolean };
+
 /** One page of a factory's threads. */
 export async function listThreads<M>(
   context: StoreContext<M>,
   options: ListThreadsOptions,
 ): Promise<ThreadList> {
   context.assertOpen();
-  checkOptions("listThreads", options, listChecks);
-  const { prefix = "", limit = DEFAULT_LIMIT, cursor, signal } = options;
-  const page = await context.request(() => context.driver.list({ prefix, limit, cursor, signal }), signal);
+  checkOptions("listThreads", options, threadListChecks);
+  const { prefix = "", limit = DEFAULT_LIMIT, cursor, sizes = false, signal } = options;
+  const page = await context.request(
+    () => context.driver.list({ prefix, limit, cursor, sizes, signal }),
+    signal,
+  );
   for (const { threadId, problem } of page.corrupt ?? []) {
     const message = `thread "${threadId}" cannot be listed: ${problem}`;
     context.reportCorrupt(new StoreError("CORRUPT", message, { threadId }));
@@ -75,7 +82,7 @@ export async function* iterateThreads<M>(
   context: StoreContext<M>,
   options: Omit<ListThreadsOptions, "cursor">,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
-  const { cursor: _, ...checks } = listChecks;
+  const { cursor: _, ...checks } = threadListChecks;
   checkOptions("iterateThreads", options, checks);
   let cursor: string | undefined;
   do {
@@ -86,14 +93,14 @@ export async function* iterateThreads<M>(
 }
 
 function infoOf<M>(context: StoreContext<M>, listed: ListedThread): ThreadInfo {
-  const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata: record } = listed;
+  const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata } = listed;
   return {
     threadId,
     count,
     createdAt,
     updatedAt,
     ...(expiresAt !== undefined && { expiresAt }),
-    ...(record !== undefined && context.metadataOf(record, threadId)),
+    ...(metadata !== undefined && context.metadataOf(metadata, threadId)),
     ...(bytes !== undefined && { bytes }),
   };
 }

@@ -1,6 +1,4 @@
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type Check, checkOptions, invalid, isObject } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
 import { MemoryDriver } from "../memory/memory-driver.ts";
@@ -37,15 +35,15 @@ export type Adapter<M = ChatMessage> = (
 export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
    * Adapters by URL scheme, without the colon. They take precedence over adapters that are loaded on demand. Use them for
-   * third-party adapters, and in bundled programs, which cannot load packages on demand. An adapter for one of `postgres` and
-   * `postgresql`, `redis` and `rediss`, or `mongodb` and `mongodb+srv` also opens the other. Default: none.
+   * third-party adapters. An adapter for one of `postgres` and `postgresql`, `redis` and `rediss`, or `mongodb` and `mongodb+srv`
+   * also opens the other. Default: none.
    */
   adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
 }
 
 /** An adapter that is loaded on demand. */
 interface AdapterPackage {
-  readonly packageName: string;
+  readonly packageName: `@scrollback/store-${"dynamo" | "mongo" | "postgres" | "redis" | "sqlite"}`;
   readonly create: string;
   readonly install: string;
 }
@@ -101,9 +99,8 @@ const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
  * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The
  * adapter's package is loaded on demand. It is resolved from this package first, then from the working directory. The
- * first call of a store connects.
- *
- * A bundled program passes its adapters in `adapters`, because a bundler cannot see which package is loaded.
+ * first call of a store connects, and creates missing tables (see `setup`), except on DynamoDB. A bundle contains the adapters that are
+ * installed beside this package.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a URL of another scheme or a wrong option, `UNSUPPORTED` when the adapter's
  *   package is not found, with the command that installs it.
@@ -119,8 +116,10 @@ export async function openStores<M = ChatMessage>(
 ): Promise<StoreFactory<M>>;
 export async function openStores(url: string, options: OpenOptions = {}): Promise<StoreFactory> {
   checkOptions("openStores", options, openOptionChecks);
-  const { adapters = {}, ...storeOptions } = options;
   const scheme = (typeof url === "string" && /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1]) || "";
+  // A table of DynamoDB costs money.
+  const { adapters = {}, setup = scheme !== "dynamodb", ...others } = options;
+  const storeOptions = { ...others, setup };
   const adapter = Object.hasOwn(packages, scheme) ? packages[scheme] : undefined;
   const isSame = (other: string) => adapter !== undefined && packages[other] === adapter;
   const name = Object.hasOwn(adapters, scheme) ? scheme : Object.keys(adapters).find(isSame);
@@ -135,29 +134,37 @@ export async function openStores(url: string, options: OpenOptions = {}): Promis
       `openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}; the url of a file is sqlite: and its path`,
     );
   }
-  const module = await load(adapter, scheme);
+  const module = await load(adapter);
   return (module[adapter.create] as Adapter)({ url, ...storeOptions });
 }
 
-async function load(adapter: AdapterPackage, scheme: string): Promise<Record<string, unknown>> {
-  const { packageName, create, install } = adapter;
+async function load({ packageName, install }: AdapterPackage): Promise<Record<string, unknown>> {
+  // Bundlers find a package by a literal import only. Within `try`, one that is not installed does not fail their build.
   try {
-    return await import(/* @vite-ignore */ packageName);
+    switch (packageName) {
+      case "@scrollback/store-dynamo":
+        return await import("@scrollback/store-dynamo");
+      case "@scrollback/store-mongo":
+        return await import("@scrollback/store-mongo");
+      case "@scrollback/store-postgres":
+        return await import("@scrollback/store-postgres");
+      case "@scrollback/store-redis":
+        return await import("@scrollback/store-redis");
+      case "@scrollback/store-sqlite":
+        return await import("@scrollback/store-sqlite");
+    }
   } catch (error) {
     if (!isMissing(error, packageName)) throw error;
   }
   try {
     // With strictly isolated packages (pnpm, for example) only the application can resolve its adapters.
-    const fromHere = createRequire(join(process.cwd(), "package.json"));
-    return await import(/* @vite-ignore */ pathToFileURL(fromHere.resolve(packageName)).href);
+    // Not imported: bundlers would try to resolve what the function is called with.
+    const { createRequire } = process.getBuiltinModule("node:module");
+    return createRequire(join(process.cwd(), "package.json"))(packageName);
   } catch (error) {
     if (!isMissing(error, packageName)) throw error;
-    throw new StoreError(
-      "UNSUPPORTED",
-      `openStores: ${packageName} was not found; run: npm install ${install}; or, in a bundled program, give it: ` +
-        `openStores(url, { adapters: { ${JSON.stringify(scheme)}: ${create} } })`,
-      { cause: error },
-    );
+    const message = `openStores: ${packageName} was not found; run: npm install ${install}`;
+    throw new StoreError("UNSUPPORTED", message, { cause: error });
   }
 }
 

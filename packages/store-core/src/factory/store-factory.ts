@@ -34,6 +34,13 @@ export interface StoreOptions<M = ChatMessage> {
   traits?: MessageTraits<M>;
   /** Called with the `CORRUPT` error of each unreadable record; reads then skip the record. Default: reads throw the error. */
   onCorruptRecord?: (error: StoreError) => void;
+  /**
+   * Whether calls create what is missing in the backend (schema, tables, indexes), as {@link StoreFactory.setup} does. What was created is
+   * written once, in a warning of the process. Costs no request where a request finds all that it needs; on MongoDB, whose requests
+   * do not notice a missing index, one setup before the first call. Not part of a serialised state. Default: true in `openStores`, except
+   * for DynamoDB, whose tables cost money; false in a `create…Stores`, except on SQLite. No effect on Redis and in memory.
+   */
+  setup?: boolean;
 }
 
 /**
@@ -173,7 +180,7 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    *   is refused or missing; the message says which. `UNSUPPORTED` for a server or tables that the adapter cannot use.
    * @example
    * const stores = await openStores(process.env.DATABASE_URL);
-   * await stores.setup();
+   * await stores.setup(); // fails here when the server, the login or a permission is wrong
    */
   setup(): Promise<void>;
   /**

@@ -11,7 +11,7 @@ import {
   isString,
 } from "../arguments.ts";
 import { jsonCodec } from "../codec/codec.ts";
-import { bindingOf, decodeEntryRecord, formatEntryRecord, isRecordTime } from "../codec/record.ts";
+import { bindingOf, decodeEntry, isRecordTime } from "../codec/record.ts";
 import { compareBytes, type EntryPlace, SortKey, type StoredEntry } from "../driver/entry-index.ts";
 import { StoreError } from "../errors.ts";
 import type { StoreContext } from "../store/store-context.ts";
@@ -29,7 +29,7 @@ export interface EntryContent {
   readonly version: number;
   /** The place in the index: any finite number. Entries of one order are sorted by their keys' UTF-8. */
   readonly order: number;
-  /** Any value that a message can contain, of at most 8 KiB when encoded by the factory's codec. */
+  /** Any value that a message can contain, of at most 32 KiB when encoded by the factory's codec. */
   readonly value: unknown;
   /** In milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
@@ -167,10 +167,10 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     checkOptions(method, options, callChecks);
     const { key, id } = place;
     const { version, order, value, expiresAt, vectors } = content;
-    const record = encoded(context, { index: name, key, id }, value);
-    if (Buffer.byteLength(record) > maxValueBytes)
+    const text = encoded(context, { index: name, key, id }, value);
+    if (Buffer.byteLength(text) > maxValueBytes)
       throw new StoreError("TOO_LARGE", `${method}: the value takes more than ${maxValueBytes} bytes`);
-    const put = { index: name, key, id, version, order: order + 0, value: record, signal: options.signal };
+    const put = { index: name, key, id, version, order: order + 0, value: text, signal: options.signal };
     if (vectors?.[0]) assertVectors(method, vectors[0].length);
     return {
       ...put,
@@ -192,7 +192,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
   const entryOf = <E extends StoredEntry>(entry: E): E & IndexEntry => {
     const { key, id } = entry;
     try {
-      return { ...entry, value: decodeEntryRecord(context.codec, entry.value, { index: name, key, id }) };
+      return { ...entry, value: decodeEntry(context.codec, entry.value, { index: name, key, id }) };
     } catch (error) {
       if (!StoreError.is(error, "CORRUPT")) throw error;
       return { ...entry, value: undefined, problem: error };
@@ -229,7 +229,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       context.assertOpen();
       checkOptions("list", options, pageChecks);
       const { direction = "up", limit = MAX_PAGE, cursor, signal } = options;
-      const after = cursor === undefined ? undefined : parsedCursor(cursor, direction);
+      const after = cursor === undefined ? undefined : parsedCursor("list: cursor", cursor, direction);
       const request = { index: name, direction, limit, after, signal };
       const { entries, next } = await context.request(() => driver.listEntries(request), signal);
       return { entries: entries.map(entryOf), ...(next && { cursor: formattedCursor(next, direction) }) };
@@ -243,8 +243,12 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
       const { limit = MAX_PAGE, offset = 0, signal } = options;
       const request = {
         ...{ index: name, vector: unitVector(vector), limit, offset, signal },
-        after: options.after === undefined ? SortKey.ENDS.up : parsedCursor(options.after, "up"),
-        before: options.before === undefined ? SortKey.ENDS.down : parsedCursor(options.before, "up"),
+        after:
+          options.after === undefined ? SortKey.ENDS.up : parsedCursor("nearest: after", options.after, "up"),
+        before:
+          options.before === undefined
+            ? SortKey.ENDS.down
+            : parsedCursor("nearest: before", options.before, "up"),
       };
       const found = await context.request(async () => (await driver.nearestEntries?.(request)) ?? [], signal);
       // Rounded, the product of two vectors of length 1 may be a little outside.
@@ -285,17 +289,18 @@ function indexOf<M>({ driver, codec }: StoreContext<M>) {
 
 function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
   const write = { threadId: bindingOf(place), operationId: randomUUID(), kind: "e", index: 0 } as const;
-  return formatEntryRecord(codec.encode(value ?? null, write));
+  return codec.encode(value ?? null, write);
 }
 
 function formattedCursor(next: string, direction: "up" | "down"): string {
   return `${direction}.${Buffer.from(next).toString("base64url")}`;
 }
 
-function parsedCursor(cursor: string, direction: "up" | "down"): string {
+/** @param what the method and its option, for the error. */
+function parsedCursor(what: string, cursor: string, direction: "up" | "down"): string {
   const [given, text = ""] = cursor.split(".");
   const next = Buffer.from(text, "base64url").toString();
   if (given !== direction || Buffer.from(next).toString("base64url") !== text || !/^[\da-f]{16}/.test(next))
-    invalid("list: cursor must be one that list() gave for the same index and direction");
+    invalid(`${what} must be a cursor for "${direction}" that list() or cursorAfter() of this index gave`);
   return next;
 }

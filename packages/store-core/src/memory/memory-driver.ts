@@ -1,6 +1,6 @@
 import { invalid } from "../arguments.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { kindOfRecord } from "../codec/record.ts";
+import { type MessageRecord, MISSING_MESSAGE, type ThreadEntry } from "../codec/record.ts";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -33,7 +33,7 @@ interface Thread {
   bounds: SequenceBounds;
   search: TrimSearch;
   /** By sequence number. */
-  records: Map<number, string>;
+  messages: Map<number, MessageRecord>;
   metadata: string | undefined;
   createdAt: number;
   updatedAt: number;
@@ -115,10 +115,11 @@ export class MemoryDriver implements Driver {
   async read(request: ReadRequest): Promise<ThreadView> {
     const thread = this.#find(request.threadId);
     if (!thread) return NO_THREAD;
-    const { bounds, records, metadata } = thread;
+    const { bounds, messages, metadata } = thread;
     const wanted = SequenceBounds.selectRange(bounds, request);
-    const entries: { sequence: number; record: string }[] = [];
-    const take = (sequence: number) => entries.push({ sequence, record: records.get(sequence) ?? "" });
+    const entries: ThreadEntry[] = [];
+    const take = (sequence: number) =>
+      entries.push({ sequence, ...(messages.get(sequence) ?? MISSING_MESSAGE) });
     for (const sequence of SequenceBounds.pinnedOf(wanted)) take(sequence);
     for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
     return {
@@ -154,23 +155,23 @@ export class MemoryDriver implements Driver {
     return { outcome: "deleted" };
   }
 
-  async list({ prefix, limit, cursor }: ListRequest): Promise<ThreadListing> {
+  async list({ prefix, limit, cursor, sizes }: ListRequest): Promise<ThreadListing> {
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-      invalid("cursor must be one that listThreads() gave");
+      invalid("listThreads: cursor must be one that listThreads() gave");
     const now = this.#clock.wall();
     const threads: ListedThread[] = [];
     let last = Number(cursor ?? 0);
     for (const [threadId, thread] of this.#threads) {
       if (thread.serial <= last || !threadId.startsWith(prefix) || isExpired(thread, now)) continue;
       if (threads.length === limit) return { threads, cursor: String(last) };
-      const { bounds, records, metadata, serial } = thread;
-      const texts = [...records.values(), metadata ?? ""];
+      const { bounds, messages, metadata, serial } = thread;
+      const texts = [metadata ?? "", ...[...messages.values()].map(({ text }) => text)];
       threads.push({
         threadId,
         count: SequenceBounds.countOf(bounds),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
-        bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+        ...(sizes && { bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) }),
       });
       last = serial;
     }
@@ -190,9 +191,10 @@ export class MemoryDriver implements Driver {
   exportThread(threadId: string): ThreadSnapshot | undefined {
     const thread = this.#find(threadId);
     if (!thread) return undefined;
-    const { records, metadata } = thread;
+    const { messages, metadata } = thread;
     return {
-      messages: [...records.values()],
+      // Copies, which the caller may change.
+      messages: Array.from(messages.values(), (message) => ({ ...message })),
       ...(metadata !== undefined && { metadata }),
       ...timesOf(thread),
     };
@@ -203,10 +205,10 @@ export class MemoryDriver implements Driver {
     const thread = this.#create(threadId, newIncarnation(), snapshot.createdAt);
     thread.commits = 1;
     thread.bounds = { ...SequenceBounds.EMPTY, next: 1 + snapshot.messages.length };
-    const newest = snapshot.messages.findLastIndex((record) => kindOfRecord(record) === "k");
+    const newest = snapshot.messages.findLastIndex(({ kind }) => kind === "k");
     thread.search = { ...NOT_SEARCHED, newestCompaction: newest + 1 };
-    snapshot.messages.forEach((record, index) => {
-      thread.records.set(index + 1, record);
+    snapshot.messages.forEach(({ kind, createdAt, text }, index) => {
+      thread.messages.set(index + 1, { kind, createdAt, text });
     });
     thread.metadata = snapshot.metadata;
     thread.updatedAt = snapshot.updatedAt;
@@ -238,7 +240,7 @@ export class MemoryDriver implements Driver {
       commits: 0,
       bounds: SequenceBounds.EMPTY,
       search: NOT_SEARCHED,
-      records: new Map(),
+      messages: new Map(),
       metadata: undefined,
       createdAt,
       updatedAt: createdAt,
@@ -273,15 +275,15 @@ function isExpired(thread: Thread, now: number): boolean {
 }
 
 function apply(thread: Thread, request: CommitRequest, at: number): string {
-  const { records, operations } = thread;
-  const kindAt = (sequence: number) => kindOfRecord(records.get(sequence) ?? "");
+  const { messages, operations } = thread;
+  const kindAt = (sequence: number) => messages.get(sequence)?.kind;
   const plan = planCommit(thread.bounds, request, request, kindAt, thread.search);
   for (const { from, to } of plan.removed) {
-    for (let sequence = from; sequence < to; sequence++) records.delete(sequence);
+    for (let sequence = from; sequence < to; sequence++) messages.delete(sequence);
   }
-  request.append.forEach((record, index) => {
+  request.append.forEach((message, index) => {
     const sequence = plan.kept.next + index;
-    if (SequenceBounds.isWithin(plan.bounds, sequence)) records.set(sequence, record);
+    if (SequenceBounds.isWithin(plan.bounds, sequence)) messages.set(sequence, message);
   });
   thread.bounds = plan.bounds;
   thread.search = plan.search;

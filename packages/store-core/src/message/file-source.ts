@@ -1,3 +1,5 @@
+import { types } from "node:util";
+import { isUrl } from "../codec/built-in.ts";
 import type { MessageLosses } from "./conversion.ts";
 import type { FileContent, Part } from "./message.ts";
 
@@ -17,13 +19,13 @@ export type FileSource =
 export function fileSource(content: unknown, mediaType: string): FileSource | undefined {
   if (typeof content === "string")
     return URL.canParse(content) ? urlSource(content, mediaType) : data(content);
-  if (content instanceof URL) return urlSource(content.href, mediaType);
-  if (content instanceof Uint8Array || content instanceof ArrayBuffer) return data(base64Of(content));
+  if (isUrl(content)) return urlSource(content.href, mediaType);
+  if (isBytes(content)) return data(base64Of(content));
   if (typeof content !== "object" || content === null) return undefined;
   const fields = content as Record<string, unknown>;
   switch (fields.type) {
     case "url":
-      return fields.url instanceof URL || isUrlText(fields.url)
+      return isUrl(fields.url) || isUrlText(fields.url)
         ? urlSource(String(fields.url), mediaType)
         : undefined;
     case "data":
@@ -118,10 +120,10 @@ function isUrlText(value: unknown): value is string {
 }
 
 function isBytes(value: unknown): value is Uint8Array | ArrayBuffer {
-  return value instanceof Uint8Array || value instanceof ArrayBuffer;
+  return types.isUint8Array(value) || types.isArrayBuffer(value);
 }
 
 function base64Of(bytes: Uint8Array | ArrayBuffer): string {
-  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
+  const view = types.isArrayBuffer(bytes) ? new Uint8Array(bytes) : bytes;
   return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
 }

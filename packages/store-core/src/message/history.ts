@@ -42,8 +42,15 @@ export interface PairedHistory<M> {
  * Leaves out of a history the tool calls and results that providers refuse: a result without a call of its id before it, and a call
  * without a result that a user's message follows; of `hasResultAtOnce`, also a late or second result. Reasoning that belongs to such a call goes too. Calls that are still open at the
  * end are kept, because their results may follow. The kept messages are the same objects, unless a part of them is left out.
+ *
+ * @param traits default: those of chat messages.
  */
-export function pairedHistory<M>(messages: readonly M[], traits: HistoryTraits<M>): PairedHistory<M> {
+export function pairedHistory(messages: readonly ChatMessage[]): PairedHistory<ChatMessage>;
+export function pairedHistory<M>(messages: readonly M[], traits: HistoryTraits<M>): PairedHistory<M>;
+export function pairedHistory<M>(
+  messages: readonly M[],
+  traits = chatHistoryTraits as unknown as HistoryTraits<M>,
+): PairedHistory<M> {
   const unpaired: UnpairedTool[] = [];
   const dropped = messages.map(() => ({ calls: new Set<string>(), results: new Set<string>() }));
   const known = new Set<string>();

@@ -1,5 +1,6 @@
 import type { MessageKind } from "../codec/record-location.ts";
 import { StoreError } from "../errors.ts";
+import { foreignMessage, foreignPart } from "./foreign-messages.ts";
 
 /** The author of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
@@ -81,8 +82,8 @@ export interface ToolApprovalResponsePart {
 }
 
 /**
- * The parts of a message's content, by their `type`. Parts of other types are stored and returned unchanged. Declaration
- * merging adds their types here.
+ * The parts of a message's content, by their `type`. Parts of other types are stored and returned unchanged, but for
+ * tool calls and results of other SDKs, which are refused. Declaration merging adds their types here.
  *
  * @example
  * declare module "@scrollback/store-core" {
@@ -162,7 +163,11 @@ function checkPart(part: unknown, index: number): string | undefined {
   const fields = part as Record<string, unknown>;
   if (typeof fields.type !== "string") return `content[${index}].type must be a string`;
   const required = Object.hasOwn(requiredStrings, fields.type) ? requiredStrings[fields.type] : undefined;
-  const missing = required?.find((field) => typeof fields[field] !== "string");
+  if (!required) {
+    const foreign = foreignPart(fields);
+    return foreign && `content[${index}] ${foreign}`;
+  }
+  const missing = required.find((field) => typeof fields[field] !== "string");
   return missing && `content[${index}].${missing} must be a string (a part of type "${fields.type}")`;
 }
 
@@ -197,7 +202,10 @@ export function isCompactionPart(part: object, marks: unknown): boolean {
   );
 }
 
-/** The traits of {@link ChatMessage}; the default. */
+/**
+ * The traits of {@link ChatMessage}; the default. `check` refuses tool calls and results in the formats of other SDKs: trimming would
+ * not see them.
+ */
 export const chatMessageTraits: Required<MessageTraits<ChatMessage>> = Object.freeze({
   role: (message: ChatMessage) => message.role,
   toolCalls: ({ content }: ChatMessage) =>
@@ -219,7 +227,10 @@ export const chatMessageTraits: Required<MessageTraits<ChatMessage>> = Object.fr
     if (typeof message !== "object" || message === null || Array.isArray(message)) {
       return "must be an object with a role and content";
     }
-    const { role, content } = message as Record<string, unknown>;
+    const fields = message as Record<string, unknown>;
+    const { role, content } = fields;
+    const foreign = foreignMessage(fields);
+    if (foreign) return foreign;
     if (!roles.includes(role)) return `role must be "system", "user", "assistant" or "tool"`;
     if (typeof content === "string") return undefined;
     if (!Array.isArray(content)) return "content must be a string or an array of parts";

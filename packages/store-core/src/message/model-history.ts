@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject, isPlainObject } from "../arguments.ts";
 import { withoutBlanks } from "./blank-messages.ts";
-import { chatHistoryTraits, pairedHistory, type ReportTarget, reportUnpaired } from "./history.ts";
+import { pairedHistory, type ReportTarget, reportUnpaired } from "./history.ts";
 import type { ChatMessage, Part, ToolCallPart } from "./message.ts";
 import { toolOutput } from "./tool-output.ts";
 
@@ -29,7 +29,7 @@ export function modelHistory(
   target: ReportTarget,
   tools: Readonly<Record<string, unknown>> = {},
 ): ChatMessage[] {
-  const paired = pairedHistory(messages, chatHistoryTraits);
+  const paired = pairedHistory(messages);
   reportUnpaired(target, paired.unpaired);
   return withoutBlanks(withAcceptedMetadata(withAcceptedCalls(paired.messages, tools)));
 }

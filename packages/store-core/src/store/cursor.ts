@@ -38,10 +38,18 @@ export function formatCursor(revision: Revision, sequence: number): Cursor {
   return Buffer.from(`1:${parseRevision(revision).incarnation}:${sequence}`).toString("base64url");
 }
 
-/** Parses a cursor. @throws StoreError `INVALID_ARGUMENT` for a string that is not a cursor. */
-export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorLocation {
+/**
+ * Parses a cursor.
+ *
+ * @param what the method and its option, for the error.
+ * @throws StoreError `INVALID_ARGUMENT` for a string that is not a cursor.
+ */
+export function parseCursor(
+  what: "read: before" | "read: after" | "copyThread: upTo",
+  cursor: unknown,
+): CursorLocation {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
-  if (!match) return invalid(`${name} must be a cursor that read() gave as older or newer`);
+  if (!match) return invalid(`${what} must be a cursor that read() gave as older or newer`);
   return { incarnation: match[1] ?? "", sequence: Number(match[2]) };
 }

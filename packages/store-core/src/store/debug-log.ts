@@ -5,9 +5,15 @@ import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./o
 /** Writes to stderr in processes that were started with `NODE_DEBUG=scrollback`. */
 const log = debuglog("scrollback");
 
-/** When each call began. */
-const began = new WeakMap<object, number>();
+/** Requests of our own that a backend refuses if it works. */
+const checks = new WeakSet<object>();
 let isSubscribed = false;
+
+/** Marks a request whose refusal is its success, so that its line does not show a conflict. */
+export function asCheck<T extends object>(request: T): T {
+  if (log.enabled) checks.add(request);
+  return request;
+}
 
 /**
  * With `NODE_DEBUG=scrollback`: the driver with a line for each of its requests, and further lines for each commit, read and retry of the
@@ -31,10 +37,12 @@ function withLines<T extends object>(requests: T, owner: string): T {
         const start = performance.now();
         const result: unknown = Reflect.apply(member, target, values);
         if (!(result instanceof Promise)) return result;
+        const isCheck = checks.has(values[0] as object);
+        const request = isCheck ? "check" : `${String(name)}${threadOf(values[0])}`;
         const line = (end: string) =>
-          log("  %s: %s%s in %s ms, %s", owner, String(name), threadOf(values[0]), since(start), end);
+          log("  %s: %s in %s ms, %s", owner, request, msOf(performance.now() - start), end);
         result.then(
-          (value) => line(outcomeOf(value)),
+          (value) => line(isCheck ? "done" : outcomeOf(value)),
           (error) => line(`failed: ${nameOf(error)}`),
         );
         return result;
@@ -48,25 +56,21 @@ function subscribe(): void {
   isSubscribed = true;
   const asyncEnd = (message: unknown) => {
     const call = message as StoreCall;
-    const { method, threadId, messages, bytes, retries, error } = call;
+    const { method, threadId, messages, bytes, retries, durationMs, error } = call;
     const end = error === undefined ? "done" : `failed: ${nameOf(error)}`;
-    const took = since(began.get(call) ?? performance.now());
     log(
       '%s of "%s" in %s ms: %d messages, %d bytes, %d retries, %s',
-      ...[method, threadId, took, messages, bytes, retries, end],
+      ...[method, threadId, msOf(durationMs), messages, bytes, retries, end],
     );
   };
-  for (const calls of Object.values(callChannels)) {
-    calls.start.subscribe((call) => void began.set(call as StoreCall, performance.now()));
-    calls.asyncEnd.subscribe(asyncEnd);
-  }
+  for (const calls of Object.values(callChannels)) calls.asyncEnd.subscribe(asyncEnd);
   retryChannel.subscribe((message) => {
     const { call, error } = message as StoreRetry;
     log('%s of "%s" is retried: %s', call.method, call.threadId, error.message);
   });
 }
 
-const since = (start: number) => (performance.now() - start).toFixed(1);
+const msOf = (duration: number) => duration.toFixed(1);
 
 function threadOf(request: unknown): string {
   const threadId = (request as { readonly threadId?: unknown } | undefined)?.threadId;

@@ -1,6 +1,7 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
+import type { MessageRecord } from "../codec/record.ts";
 import type { Driver, DriverTarget } from "../driver/driver.ts";
-import type { StoreError } from "../errors.ts";
+import { StoreError, type StoreErrorCode } from "../errors.ts";
 
 /**
  * One commit or one read, as published on the tracing channels `scrollback:commit` and `scrollback:read` of
@@ -11,7 +12,7 @@ import type { StoreError } from "../errors.ts";
  * import { tracingChannel } from "node:diagnostics_channel";
  *
  * tracingChannel<object, StoreCall>("scrollback:commit").subscribe({
- *   asyncEnd: (call) => console.log(call.method, call.messages, call.error ?? "done"),
+ *   asyncEnd: (call) => console.log(call.method, call.durationMs, call.outcome),
  * });
  */
 export interface StoreCall {
@@ -39,6 +40,10 @@ export interface StoreCall {
   bytes: number;
   /** The number of retries so far. */
   retries: number;
+  /** The time that the call took, with retries and decoding, in milliseconds. 0 until it ends. */
+  durationMs: number;
+  /** `done`, or the code of the call's `StoreError`; `_OTHER` for another error, such as one of a callback. Absent until the call ends. */
+  outcome?: "done" | StoreErrorCode | "_OTHER";
   /** The error of a failed call; absent until it fails. Its `cause` is the backend's raw error. */
   error?: unknown;
 }
@@ -84,6 +89,7 @@ export function observed<T>(
           messages: 0,
           bytes: 0,
           retries: 0,
+          durationMs: 0,
         },
         run,
       )
@@ -94,7 +100,16 @@ async function publish<T>(call: StoreCall, run: (call: StoreCall) => Promise<T>)
   const results: T[] = [];
   // The channel publishes the result of the traced function. It returns nothing, because the result contains messages.
   await callChannels[call.operation].tracePromise(async () => {
-    results.push(await run(call));
+    const began = performance.now();
+    try {
+      results.push(await run(call));
+      call.outcome = "done";
+    } catch (error) {
+      call.outcome = StoreError.is(error) ? error.code : "_OTHER";
+      throw error;
+    } finally {
+      call.durationMs = performance.now() - began;
+    }
   }, call);
   return results[0] as T;
 }
@@ -102,11 +117,14 @@ async function publish<T>(call: StoreCall, run: (call: StoreCall) => Promise<T>)
 /** Sets the number of messages and of bytes that a call carries. */
 export function recordSize(
   call: StoreCall,
-  records: readonly string[],
+  messages: readonly MessageRecord[],
   metadata: string | null | undefined,
 ): void {
-  call.messages = records.length;
-  call.bytes = [...records, metadata ?? ""].reduce((sum, record) => sum + Buffer.byteLength(record), 0);
+  call.messages = messages.length;
+  call.bytes = messages.reduce(
+    (sum, { text }) => sum + Buffer.byteLength(text),
+    Buffer.byteLength(metadata ?? ""),
+  );
 }
 
 /** Counts and publishes a retry of a call. */

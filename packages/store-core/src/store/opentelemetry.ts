@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import type * as OpenTelemetry from "@opentelemetry/api";
-import { StoreError } from "../errors.ts";
 import {
   callChannels,
   retryChannel,
@@ -12,9 +11,13 @@ import {
 
 type Api = typeof OpenTelemetry;
 
-const TRACER = "@scrollback/store-core";
-/** One per process: a second copy of this package would create each span twice. */
-const SUBSCRIBED = Symbol.for("scrollback.opentelemetry");
+/** The name of the tracer and of the meter. */
+const SCOPE = "@scrollback/store-core";
+/** One of each per process: a second copy of this package would report each call twice. */
+const SPANS = Symbol.for("scrollback.opentelemetry");
+const DURATIONS = Symbol.for("scrollback.opentelemetry.metrics");
+/** The boundaries that the semantic conventions advise for durations of databases, in seconds. */
+const BOUNDARIES = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** The names of backends in the semantic conventions that differ from the drivers' names. */
 const systems = new Map([
   ["dynamodb", "aws.dynamodb"],
@@ -24,29 +27,45 @@ const systems = new Map([
 let isOffered = false;
 
 /**
- * Creates spans from the tracing channels, if `@opentelemetry/api` is installed beside this package, from the first store call
- * after a tracer provider is registered. Until then a call costs nothing. The first call loads the API synchronously; later
- * calls do nothing. The environment variable `OTEL_SDK_DISABLED=true`, which disables OpenTelemetry, disables this too.
+ * Creates spans and durations from the tracing channels, if `@opentelemetry/api` is installed beside this package: spans from the first
+ * store call after a tracer provider is registered, durations from the first after a meter provider is. Until then a call costs
+ * nothing. The first call loads the API synchronously; later calls do nothing. The environment variable `OTEL_SDK_DISABLED=true`,
+ * which disables OpenTelemetry, disables this too.
  */
-export function offerSpans(): void {
+export function offerTelemetry(): void {
   if (isOffered) return;
   isOffered = true;
   const isDisabled = process.env.OTEL_SDK_DISABLED?.toLowerCase() === "true";
   const api = isDisabled ? undefined : loadApi();
   if (!api) return;
+  const { metrics } = api;
+  const noMeter = api.createNoopMeter?.();
+  let isTraced = false;
+  // The API has no metrics before its version 1.3.
+  let isMeasured = noMeter === undefined;
   subscribeLater(() => {
-    if (Reflect.has(globalThis, SUBSCRIBED)) return true;
-    if (!hasProvider(api)) return false;
-    Object.defineProperty(globalThis, SUBSCRIBED, { value: true });
-    makeSpans(api);
-    return true;
+    if (!isTraced && hasTracer(api)) {
+      isTraced = true;
+      once(SPANS, () => makeSpans(api));
+    }
+    if (!isMeasured && metrics.getMeter(SCOPE) !== noMeter) {
+      isMeasured = true;
+      once(DURATIONS, () => measureDurations(api));
+    }
+    return isTraced && isMeasured;
   });
 }
 
 /** Whether a tracer provider is registered. The API's own one passes calls on to the registered one. */
-function hasProvider({ trace, ProxyTracerProvider }: Api): boolean {
+function hasTracer({ trace, ProxyTracerProvider }: Api): boolean {
   const provider = trace.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(SCOPE) !== undefined;
+}
+
+function once(mark: symbol, subscribe: () => void): void {
+  if (Reflect.has(globalThis, mark)) return;
+  Object.defineProperty(globalThis, mark, { value: true });
+  subscribe();
 }
 
 function loadApi(): Api | undefined {
@@ -60,19 +79,13 @@ function loadApi(): Api | undefined {
 
 function makeSpans(api: Api): void {
   const spans = new WeakMap<StoreCall, OpenTelemetry.Span>();
-  /** An error of an exporter or a sampler must not fail the store's call. */
-  const quietly = (make: () => void) => {
-    try {
-      make();
-    } catch (error) {
-      api.diag.error("scrollback: a span could not be made", error);
-    }
-  };
+  const quietly = quietlyIn(api);
   const start = (call: StoreCall): OpenTelemetry.Context => {
     const context = api.context.active();
     quietly(() => {
-      const options = { kind: api.SpanKind.CLIENT, attributes: attributesOf(call) };
-      spans.set(call, api.trace.getTracer(TRACER).startSpan(nameOf(call), options, context));
+      const attributes = { ...attributesOf(call), "scrollback.method": call.method };
+      const options = { kind: api.SpanKind.CLIENT, attributes };
+      spans.set(call, api.trace.getTracer(SCOPE).startSpan(nameOf(call), options, context));
     });
     const span = spans.get(call);
     return span ? api.trace.setSpan(context, span) : context;
@@ -81,9 +94,9 @@ function makeSpans(api: Api): void {
     quietly(() => {
       const span = spans.get(call);
       span?.setAttributes({ "scrollback.messages": call.messages, "scrollback.bytes": call.bytes });
-      if (call.error !== undefined) {
+      if (isFailed(call)) {
         // No description: error messages contain the thread id.
-        span?.setAttribute("error.type", errorTypeOf(call.error));
+        span?.setAttribute("error.type", call.outcome);
         span?.setStatus({ code: api.SpanStatusCode.ERROR });
       }
       span?.end();
@@ -100,6 +113,36 @@ function makeSpans(api: Api): void {
     calls.asyncEnd.subscribe((call) => end(call as StoreCall));
   }
   retryChannel.subscribe((message) => retry(message as StoreRetry));
+}
+
+/** Records the duration of each call. Its attributes have few values, and never the id of a thread. */
+function measureDurations(api: Api): void {
+  const quietly = quietlyIn(api);
+  let histogram: OpenTelemetry.Histogram | undefined;
+  const end = (call: StoreCall) =>
+    quietly(() => {
+      histogram ??= api.metrics.getMeter(SCOPE).createHistogram("db.client.operation.duration", {
+        description: "Duration of database client operations.",
+        unit: "s",
+        advice: { explicitBucketBoundaries: BOUNDARIES },
+      });
+      histogram.record(call.durationMs / 1_000, {
+        ...attributesOf(call),
+        ...(isFailed(call) && { "error.type": call.outcome }),
+      });
+    });
+  for (const calls of Object.values(callChannels)) calls.asyncEnd.subscribe((call) => end(call as StoreCall));
+}
+
+/** Runs what an exporter, a sampler or a reader may break: its error must not fail the store's call. */
+function quietlyIn({ diag }: Api): (report: () => void) => void {
+  return (report) => {
+    try {
+      report();
+    } catch (error) {
+      diag.error("scrollback: a call could not be reported", error);
+    }
+  };
 }
 
 /** Runs the traced calls of a channel within a context of OpenTelemetry. */
@@ -121,17 +164,16 @@ function nameOf({ operation, target }: StoreCall): string {
   return place === undefined ? operation : `${operation} ${place}`;
 }
 
-function attributesOf({ operation, method, backend, target }: StoreCall): OpenTelemetry.Attributes {
+function attributesOf({ operation, backend, target }: StoreCall): OpenTelemetry.Attributes {
   return {
     "db.system.name": systems.get(backend) ?? backend,
     "db.operation.name": operation,
-    "scrollback.method": method,
     ...(target?.collection !== undefined && { "db.collection.name": target.collection }),
     ...(target?.namespace !== undefined && { "db.namespace": target.namespace }),
     ...(target?.server && { "server.address": target.server.address, "server.port": target.server.port }),
   };
 }
 
-function errorTypeOf(error: unknown): string {
-  return StoreError.is(error) ? error.code : "_OTHER";
+function isFailed(call: StoreCall): call is StoreCall & { outcome: string } {
+  return call.outcome !== undefined && call.outcome !== "done";
 }

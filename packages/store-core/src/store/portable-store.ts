@@ -13,13 +13,7 @@ import {
 } from "../arguments.ts";
 import { jsonCodec } from "../codec/codec.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "../codec/digest.ts";
-import {
-  decodeRecord,
-  formatMetadataRecord,
-  formatRecord,
-  isRecordTime,
-  timeOfRecord,
-} from "../codec/record.ts";
+import { decodeMessage, isRecordTime, type MessageRecord, type ThreadEntry } from "../codec/record.ts";
 import type { MessageKind } from "../codec/record-location.ts";
 import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driver/driver.ts";
 import { newIncarnation, type Revision } from "../driver/revision.ts";
@@ -151,8 +145,8 @@ export class PortableStore<M> implements MessageStore<M> {
     const { limit = Number.POSITIVE_INFINITY, signal } = options;
     if (options.before !== undefined && options.after !== undefined)
       invalid("read: give before or after, not both");
-    const before = options.before === undefined ? undefined : parseCursor("before", options.before);
-    const after = options.after === undefined ? undefined : parseCursor("after", options.after);
+    const before = options.before === undefined ? undefined : parseCursor("read: before", options.before);
+    const after = options.after === undefined ? undefined : parseCursor("read: after", options.after);
     const threadId = this.#threadId;
     return await observed("read", "read", this.#context.driver, threadId, async (call) => {
       const range = { limit, before, after, metadata: true };
@@ -172,7 +166,7 @@ export class PortableStore<M> implements MessageStore<M> {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
-        const message = decodeRecord(this.#context.codec, entry.record, threadId, entry.sequence) as M;
+        const message = decodeMessage(this.#context.codec, entry, threadId, entry.sequence) as M;
         return { message, revision };
       });
       if (!found) return undefined;
@@ -369,9 +363,9 @@ export class PortableStore<M> implements MessageStore<M> {
     createdAt: number | readonly number[],
     threadId: string,
     operationId: string,
-  ): string[] {
+  ): MessageRecord[] {
     const { traits, codec } = this.#context;
-    const records: string[] = [];
+    const records: MessageRecord[] = [];
     // Not messages.map, which would skip holes.
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index] as M;
@@ -382,7 +376,7 @@ export class PortableStore<M> implements MessageStore<M> {
         if (problem) invalid(problem);
         kind = kindOf(message, traits);
         const write = { threadId, operationId, kind, index, createdAt: time };
-        records.push(formatRecord(kind, time, codec.encode(message, write)));
+        records.push({ kind, createdAt: time, text: codec.encode(message, write) });
       } catch (cause) {
         throw refused(`messages[${index}]`, kind === undefined ? "traits" : "codec", cause);
       }
@@ -393,13 +387,13 @@ export class PortableStore<M> implements MessageStore<M> {
   #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string {
     const write = { threadId, operationId, kind: "m", index: 0 } as const;
     try {
-      return formatMetadataRecord(this.#context.codec.encode(metadata, write));
+      return this.#context.codec.encode(metadata, write);
     } catch (cause) {
       throw refused("metadata", "codec", cause);
     }
   }
 
-  #checkSize(append: readonly string[], metadata: string | null | undefined): void {
+  #checkSize(append: readonly MessageRecord[], metadata: string | null | undefined): void {
     const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#context.driver.capabilities;
     if (append.length > maxCommitMessages) {
       throw new StoreError(
@@ -410,9 +404,9 @@ export class PortableStore<M> implements MessageStore<M> {
     const metadataUnits = metadata?.length ?? 0;
     let units = metadataUnits;
     let largest = 0;
-    for (const record of append) {
-      units += record.length;
-      if (record.length > largest) largest = record.length;
+    for (const { text } of append) {
+      units += text.length;
+      if (text.length > largest) largest = text.length;
     }
     // Bytes are counted only if they may exceed the limit.
     if (
@@ -424,7 +418,7 @@ export class PortableStore<M> implements MessageStore<M> {
     }
   }
 
-  #countBytes(append: readonly string[], metadata: string | null | undefined): void {
+  #countBytes(append: readonly MessageRecord[], metadata: string | null | undefined): void {
     const { maxMessageBytes, maxCommitBytes } = this.#context.driver.capabilities;
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
@@ -432,8 +426,8 @@ export class PortableStore<M> implements MessageStore<M> {
     const metadataBytes = metadata ? Buffer.byteLength(metadata) : 0;
     if (metadataBytes > MAX_METADATA_BYTES) tooLarge("metadata", metadataBytes, MAX_METADATA_BYTES);
     let total = metadataBytes;
-    append.forEach((record, index) => {
-      const bytes = Buffer.byteLength(record);
+    append.forEach(({ text }, index) => {
+      const bytes = Buffer.byteLength(text);
       if (bytes > maxMessageBytes) tooLarge(`messages[${index}]`, bytes, maxMessageBytes);
       total += bytes;
     });
@@ -464,21 +458,16 @@ export class PortableStore<M> implements MessageStore<M> {
       return await trimmedView(driver, threadId, view, range, { maxMessages, trimming }, signal);
     };
     const view = await this.#context.request(read, signal, call && ((error) => retried(call, error)));
-    if (call)
-      recordSize(
-        call,
-        view.entries.map(({ record }) => record),
-        view.metadata,
-      );
+    if (call) recordSize(call, view.entries, view.metadata);
     return view;
   }
 
   #pageOf(threadId: string, view: ThreadView, range: CursorRange): ThreadPage<M> {
     const { revision } = view;
     const { count, createdAt, updatedAt, expiresAt, metadata } = view;
-    const entries = this.#decode(threadId, view, (message, sequence, record) => ({
+    const entries = this.#decode(threadId, view, (message, { sequence, createdAt }) => ({
       sequence,
-      createdAt: timeOfRecord(record),
+      createdAt,
       message,
     }));
     const page: ThreadPage<M> = {
@@ -500,17 +489,13 @@ export class PortableStore<M> implements MessageStore<M> {
     return page;
   }
 
-  #decode<T>(
-    threadId: string,
-    view: ThreadView,
-    toResult: (message: M, sequence: number, record: string) => T,
-  ): T[] {
+  #decode<T>(threadId: string, view: ThreadView, toResult: (message: M, entry: ThreadEntry) => T): T[] {
     const results: T[] = [];
     const { codec } = this.#context;
-    for (const { sequence, record } of view.entries) {
+    for (const entry of view.entries) {
       try {
-        const message = decodeRecord(codec, record, threadId, sequence) as M;
-        results.push(toResult(message, sequence, record));
+        const message = decodeMessage(codec, entry, threadId, entry.sequence) as M;
+        results.push(toResult(message, entry));
       } catch (error) {
         this.#context.reportCorrupt(error);
       }

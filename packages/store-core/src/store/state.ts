@@ -1,5 +1,5 @@
-import { isId, isOneOf, isPositiveInteger, isTtl } from "../arguments.ts";
-import { isRecordTime } from "../codec/record.ts";
+import { isId, isObject, isOneOf, isPositiveInteger, isTtl } from "../arguments.ts";
+import { isRecordTime, recordProblem } from "../codec/record.ts";
 import type { ThreadSnapshot } from "../driver/driver.ts";
 import { StoreError } from "../errors.ts";
 import { type Trimming, trimmings } from "../trimming/trimming.ts";
@@ -22,7 +22,7 @@ export interface StoreState extends StoreSettings {
   /** The backend's name, e.g. `redis`. A state is restored by a factory of the same backend. */
   readonly backend: string;
   readonly threadId: string;
-  /** The thread's content, as records; absent if the thread did not exist. */
+  /** The thread's content; absent if the thread did not exist. */
   readonly thread?: ThreadSnapshot;
 }
 
@@ -66,10 +66,11 @@ export function parseState(state: unknown, backend: string): StoreState {
 function checkSnapshot(snapshot: unknown): string | undefined {
   if (typeof snapshot !== "object" || snapshot === null) return "must be an object";
   const { messages, metadata, createdAt, updatedAt, expiresAt } = snapshot as Record<string, unknown>;
-  if (!Array.isArray(messages) || !messages.every((record) => typeof record === "string")) {
-    return "must have messages, a list of records";
+  if (!Array.isArray(messages) || messages.some((one) => isObject(one) ?? recordProblem(one))) {
+    return "must have messages, each with kind, createdAt and text";
   }
-  if (metadata !== undefined && typeof metadata !== "string") return "must have metadata that is a record";
+  if (metadata !== undefined && (typeof metadata !== "string" || metadata === ""))
+    return "must have metadata that is a text";
   if (isRecordTime(createdAt) ?? isRecordTime(updatedAt)) {
     return "must have createdAt and updatedAt in milliseconds since 1970";
   }

@@ -1,10 +1,11 @@
 import type { Clock } from "../clock.ts";
 import type { Codec } from "../codec/codec.ts";
-import { decodeRecord } from "../codec/record.ts";
+import { decodeMetadata } from "../codec/record.ts";
 import type { Driver } from "../driver/driver.ts";
 import { closedError, StoreError } from "../errors.ts";
 import type { MessageTraits } from "../message/message.ts";
-import { duringOutage, retryAfter, untilAborted } from "../retry.ts";
+import { duringOutage, retryAfter, throwIfAborted, untilAborted } from "../retry.ts";
+import type { SetupOnDemand } from "./setup-on-demand.ts";
 import type { StoreSettings } from "./state.ts";
 
 /** The state that contexts share if they are closed together. */
@@ -25,6 +26,7 @@ export class StoreContext<M> {
   readonly writers: ReadonlyMap<string, Promise<unknown>>;
   /** The settings of the factory. */
   readonly settings: StoreSettings;
+  readonly #setup: SetupOnDemand | undefined;
   readonly #shared: Shared;
 
   constructor(
@@ -35,6 +37,7 @@ export class StoreContext<M> {
       traits: MessageTraits<M>;
       onCorruptRecord: ((error: StoreError) => void) | undefined;
       clock: Clock;
+      setup: SetupOnDemand | undefined;
     },
     shared: Shared = { alone: new Map() },
   ) {
@@ -43,6 +46,7 @@ export class StoreContext<M> {
     this.traits = how.traits;
     this.onCorruptRecord = how.onCorruptRecord;
     this.clock = how.clock;
+    this.#setup = how.setup;
     this.settings = given;
     this.#shared = shared;
     this.writers = shared.alone;
@@ -52,10 +56,11 @@ export class StoreContext<M> {
   /** The same context for messages of another type; closed together with this one. */
   withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
     const { driver, codec, onCorruptRecord, clock } = this;
+    const setup = this.#setup;
     return new StoreContext<N>(
       driver,
       this.settings,
-      { codec, traits, onCorruptRecord, clock },
+      { codec, traits, onCorruptRecord, clock, setup },
       this.#shared,
     );
   }
@@ -97,10 +102,10 @@ export class StoreContext<M> {
     onCorruptRecord(error);
   }
 
-  /** The metadata of a record; nothing for a damaged record that `onCorruptRecord` takes. */
-  metadataOf(record: string, threadId: string): { metadata?: unknown } {
+  /** Decodes metadata; nothing for a damaged text that `onCorruptRecord` takes. */
+  metadataOf(text: string, threadId: string): { metadata?: unknown } {
     try {
-      return { metadata: decodeRecord(this.codec, record, threadId, undefined) };
+      return { metadata: decodeMetadata(this.codec, text, threadId) };
     } catch (error) {
       this.reportCorrupt(error);
       return {};
@@ -111,13 +116,46 @@ export class StoreContext<M> {
    * Sends a request, and retries during a short outage of the backend, unless the driver sends each request once. Only for repeatable
    * operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
    */
-  async request<T>(
+  request<T>(
+    operation: () => Promise<T>,
+    signal?: AbortSignal,
+    onRetry?: (error: StoreError) => void,
+  ): Promise<T> {
+    return this.#repeatedly(this.#prepared(operation, signal), signal, onRetry);
+  }
+
+  /** Sends a request once: it must not be repeated. */
+  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#once(this.#prepared(operation, signal), signal);
+  }
+
+  /** Runs the driver's setup, then `check`, as {@link StoreContext.request} does. */
+  async setUp(check: () => Promise<unknown>): Promise<void> {
+    await this.#repeatedly(async () => {
+      await this.driver.setup?.();
+      this.#setup?.done();
+      await check();
+    });
+  }
+
+  /** The operation with the setup that it needs, if the factory has the option `setup`. */
+  #prepared<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): () => Promise<T> {
+    const setup = this.#setup;
+    if (!setup) return operation;
+    const assertWanted = () => {
+      this.assertOpen();
+      throwIfAborted(signal);
+    };
+    return () => setup.send(operation, assertWanted);
+  }
+
+  async #repeatedly<T>(
     operation: () => Promise<T>,
     signal?: AbortSignal,
     onRetry?: (error: StoreError) => void,
   ): Promise<T> {
     this.assertOpen();
-    const attempt = () => this.once(operation, signal);
+    const attempt = () => this.#once(operation, signal);
     if (this.driver.sendsOnce) return await attempt();
     const { clock } = this;
     const began = clock.monotonic();
@@ -131,8 +169,7 @@ export class StoreContext<M> {
     }
   }
 
-  /** Sends a request once: it must not be repeated. */
-  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  #once<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return untilAborted(() => this.#attempt(operation), signal);
   }
 

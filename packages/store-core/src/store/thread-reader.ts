@@ -153,7 +153,7 @@ function changed(): StoreError {
 
 /** The sequence number of a cursor; 0 without one. */
 function sequenceOf(cursor: Cursor | undefined): number {
-  return cursor === undefined ? 0 : parseCursor("after", cursor).sequence;
+  return cursor === undefined ? 0 : parseCursor("read: after", cursor).sequence;
 }
 
 /**

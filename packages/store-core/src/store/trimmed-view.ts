@@ -1,4 +1,4 @@
-import { kindOfRecord } from "../codec/record.ts";
+import type { ThreadEntry } from "../codec/record.ts";
 import type { Driver, ReadRequest, ThreadView } from "../driver/driver.ts";
 import { SequenceBounds } from "../trimming/bounds.ts";
 import { NOT_SEARCHED, type Trimming, trim } from "../trimming/trimming.ts";
@@ -12,8 +12,6 @@ interface Settings {
   readonly maxMessages: number;
   readonly trimming: Trimming;
 }
-
-type Entry = ThreadView["entries"][number];
 
 /**
  * The view of a thread with more than `maxMessages`, as the next write will trim it.
@@ -46,7 +44,7 @@ export async function trimmedView(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const window = await read(maxMessages + 1);
     if (isWhole(window) || trimming === "exact") return trimView(window, window.entries, range, settings);
-    const older: Entry[] = [];
+    const older: ThreadEntry[] = [];
     let isSame = true;
     for (const sequence of olderOf(window)) {
       const one = await read(1, sequence - 1);
@@ -74,7 +72,7 @@ function olderOf({ entries, first, newestCompaction = 0 }: ThreadView): number[]
  */
 function trimView(
   view: ThreadView,
-  known: readonly Entry[],
+  known: readonly ThreadEntry[],
   { limit, ...range }: Range,
   { maxMessages, trimming }: Settings,
 ): ThreadView {
@@ -84,7 +82,7 @@ function trimView(
     { ...SequenceBounds.EMPTY, next: known.length + 1 },
     maxMessages,
     trimming,
-    (position) => kindOfRecord(known[position - 1]?.record ?? ""),
+    (position) => known[position - 1]?.kind,
     { ...NOT_SEARCHED, newestCompaction: newest + 1 },
   );
   const kept = known.filter((_, index) => SequenceBounds.isWithin(bounds, index + 1));

@@ -1,3 +1,4 @@
+import { MISSING_MESSAGE, type ThreadEntry } from "../codec/record.ts";
 import { StoreError } from "../errors.ts";
 
 /**
@@ -20,14 +21,8 @@ export interface Range {
   readonly to: number;
 }
 
-/** If more messages than this are missing, the read fails instead of returning an empty record for each. */
+/** If more messages than this are missing, the read fails instead of returning one without text for each. */
 const MOST_MISSING = 10_000;
-
-/** A stored message. */
-interface Entry {
-  readonly sequence: number;
-  readonly record: string;
-}
 
 /** Computations with bounds. */
 export const SequenceBounds = Object.freeze({
@@ -113,12 +108,12 @@ export const SequenceBounds = Object.freeze({
   },
 
   /**
-   * The messages within bounds, for a backend with a row per message: those that were found, in order, and an empty record for each that is
+   * The messages within bounds, for a backend with a row per message: those that were found, in order, and one without text for each that is
    * missing. That makes it visible; leaving it out would hide it.
    *
    * @throws StoreError `CORRUPT` if more than 10,000 are missing.
    */
-  withMissing(bounds: SequenceBounds, found: readonly Entry[]): readonly Entry[] {
+  withMissing(bounds: SequenceBounds, found: readonly ThreadEntry[]): readonly ThreadEntry[] {
     const missing = SequenceBounds.countOf(bounds) - found.length;
     if (missing === 0) return found;
     if (missing > MOST_MISSING) {
@@ -128,10 +123,10 @@ export const SequenceBounds = Object.freeze({
       );
     }
     const { first, next } = bounds;
-    const records = new Map(found.map(({ sequence, record }) => [sequence, record]));
+    const messages = new Map(found.map((message) => [message.sequence, message]));
     const sequences = Array.from({ length: next - first }, (_, index) => first + index);
     sequences.unshift(...SequenceBounds.pinnedOf(bounds));
-    return sequences.map((sequence) => ({ sequence, record: records.get(sequence) ?? "" }));
+    return sequences.map((sequence) => messages.get(sequence) ?? { sequence, ...MISSING_MESSAGE });
   },
 });
 

@@ -1,4 +1,4 @@
-import { kindOfRecord } from "../codec/record.ts";
+import type { MessageRecord } from "../codec/record.ts";
 import type { MessageKind } from "../codec/record-location.ts";
 import { type Range, SequenceBounds } from "./bounds.ts";
 
@@ -37,7 +37,7 @@ export function trim(
   bounds: SequenceBounds,
   maxMessages: number | undefined,
   trimming: Trimming,
-  kindAt: (sequence: number) => MessageKind,
+  kindAt: (sequence: number) => MessageKind | undefined,
   search = NOT_SEARCHED,
 ): { readonly bounds: SequenceBounds; readonly search: TrimSearch } {
   if (maxMessages === undefined || SequenceBounds.countOf(bounds) <= maxMessages) return { bounds, search };
@@ -76,16 +76,16 @@ function trimExactly({ compaction, first, next }: SequenceBounds, maxMessages: n
 }
 
 /** Whether a message of this kind bears a tool result. */
-const bearsResult = (kind: MessageKind) => kind === "t" || kind === "b";
+const bearsResult = (kind: MessageKind | undefined) => kind === "t" || kind === "b";
 /** Whether the next message belongs to a message of this kind. */
-const isContinued = (kind: MessageKind) => kind === "c" || kind === "b";
+const isContinued = (kind: MessageKind | undefined) => kind === "c" || kind === "b";
 
 /** The start of the kept tail, of the messages from `cut` to `next - 1`. */
 function findStart(
   first: number,
   cut: number,
   next: number,
-  kindAt: (sequence: number) => MessageKind,
+  kindAt: (sequence: number) => MessageKind | undefined,
   search: TrimSearch,
 ): { start: number; userless: number; startless: number } {
   let userless = Math.max(cut, search.userless);
@@ -127,15 +127,15 @@ const NOTHING: readonly Range[] = Object.freeze([]);
  * Plans a commit. The numbers of messages that are dropped from the end are reused: the driver removes before it appends. After a drop of
  * `"all"` numbering continues, so that a waiting reader misses nothing.
  *
- * @param change what is dropped, and the records that are appended.
- * @param kindAt returns the kind of a stored message that is kept by the drop, by its sequence number.
+ * @param change what is dropped, and the messages that are appended.
+ * @param kindAt returns the kind of a stored message that is kept by the drop, by its sequence number; undefined for a missing one.
  * @param search from the plan of the thread's last commit.
  */
 export function planCommit(
   bounds: SequenceBounds,
-  change: { readonly drop: number | "all"; readonly append: readonly string[] },
+  change: { readonly drop: number | "all"; readonly append: readonly Pick<MessageRecord, "kind">[] },
   limits: { readonly maxMessages: number | undefined; readonly trimming: Trimming },
-  kindAt: (sequence: number, kept: SequenceBounds) => MessageKind,
+  kindAt: (sequence: number, kept: SequenceBounds) => MessageKind | undefined,
   search = NOT_SEARCHED,
 ): CommitPlan {
   const { drop, append } = change;
@@ -144,8 +144,8 @@ export function planCommit(
   // Not spread: SQLite's bounds are a row, and copying its other columns takes longer than the plan.
   const grown = { pinned, compaction, first, next: kept.next + append.length };
   const kindOf = (sequence: number) => {
-    const record = append[sequence - kept.next];
-    return record === undefined ? kindAt(sequence, kept) : kindOfRecord(record);
+    const message = append[sequence - kept.next];
+    return message === undefined ? kindAt(sequence, kept) : message.kind;
   };
   const known = {
     // The numbers of dropped messages are used again. What cannot begin the tail comes before `first`, which no drop passes.
@@ -168,7 +168,7 @@ export function planCommit(
 function newestCompactionIn(
   kept: SequenceBounds,
   next: number,
-  kindOf: (sequence: number) => MessageKind,
+  kindOf: (sequence: number) => MessageKind | undefined,
   { newestCompaction: known }: TrimSearch,
 ): number {
   const isKept = known === 0 || SequenceBounds.isWithin(kept, known);

@@ -11,11 +11,11 @@ import { makeCollection } from "../collection.ts";
 
 await using server = await startServer("mongodb");
 await using collection = makeCollection(server.url);
-const { url, database, collectionName, rows } = collection;
+const { url, database, collectionName, heads } = collection;
 const driver = connect({ url, database, collectionName });
 const facts = await writeGolden(driver);
 await driver.close();
-const stored = BSON.EJSON.serialize(await rows.find().sort({ _id: 1 }).toArray());
+const stored = BSON.EJSON.serialize(await heads.find().sort({ _id: 1 }).toArray());
 writeFileSync(new URL("format-1.json", import.meta.url), `${JSON.stringify({ facts, stored }, null, 2)}\n`, {
   flag: "wx",
 });

@@ -1,17 +1,7 @@
 import type { EventEmitter } from "node:events";
-import { retry } from "../../retry.ts";
 import { REPLY_TIMEOUT_MS } from "../driver.ts";
 import { CONNECT_TIMEOUT_MS } from "./options.ts";
 import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
-
-/** The number of consecutive lost connections that a request survives. All connections of a pool are often lost together. */
-const LOST_CONNECTIONS = 3;
-
-/**
- * What an error says about a connection. `reply`: the error is the server's answer, and the connection is reusable. `lost`: the
- * connection was lost, so the request is repeated on another one. `other`: neither, such as a timeout.
- */
-export type ConnectionVerdict = "reply" | "lost" | "other";
 
 const NO_CONNECTION = "the pool had no connection in time";
 
@@ -27,8 +17,8 @@ export interface ConnectionPool<Connection extends EventEmitter> {
    * `destroy` has closed it before.
    */
   release(connection: Connection, reusable: boolean): void;
-  /** What an error of a request, or of `acquire`, says about the connection. */
-  verdictOn(error: unknown): ConnectionVerdict;
+  /** Whether an error of a request is the server's answer, after which the connection is reusable. */
+  isReply(error: unknown): boolean;
   /** How to close the factory's own pool. Absent for a pool that was handed in, which stays open. */
   own?: {
     /** Waits for the replies to all requests, and for the server to close the connections. */
@@ -46,8 +36,7 @@ const listenedTo = new WeakSet<EventEmitter>();
  *
  * - A request settles within 8 seconds: it fails with a `TimeoutError` 4 seconds after it was sent if the reply is not complete, and
  *   also if the pool gives no connection in time. It fails with `CLOSED` as soon as the driver closes. It may take effect nevertheless.
- * - After a lost connection it is repeated on another one, at most 3 times, after a pause, unless it is sent by {@link runOnce}. So it
- *   must be repeatable, as every verb of a record log is.
+ * - It is sent once. After a lost connection the store repeats it, if it may.
  * - A connection is reused only after a reply. Without one, a late reply could be taken for that of the next request.
  * - The loss of an idle connection does not end the process. The next request finds it.
  */
@@ -63,30 +52,9 @@ export class PooledCalls<Connection extends EventEmitter> {
 
   /** Sends one request. Throws what it throws, a `TimeoutError`, or a `StoreError` `CLOSED`. */
   run<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#run(request, () => true);
-  }
-
-  /** Like {@link run}, but never sends the request twice. */
-  runOnce<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
-    let isSent = false;
-    const send = (connection: Connection) => {
-      isSent = true;
-      return request(connection);
-    };
-    return this.#run(send, () => !isSent);
-  }
-
-  #run<T>(request: (connection: Connection) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
-    const deadline = performance.now() + CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
-    const retries = {
-      attempts: LOST_CONNECTIONS + 1,
-      // Not after the request has failed: a pool that is slow to lose connections would be asked for more.
-      isRetryable: (error: unknown) =>
-        this.#pool.verdictOn(error) === "lost" && mayRepeat() && performance.now() < deadline,
-      signal: this.#calls.signal,
-    };
-    const send = () => retry(() => this.#attempt(request, deadline), retries);
-    return this.#calls.run(send, CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS, NO_CONNECTION);
+    const limit = CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
+    const deadline = performance.now() + limit;
+    return this.#calls.run(() => this.#attempt(request, deadline), limit, NO_CONNECTION);
   }
 
   /**
@@ -111,7 +79,7 @@ export class PooledCalls<Connection extends EventEmitter> {
       reusable = true;
       return reply;
     } catch (error) {
-      reusable = this.#pool.verdictOn(error) === "reply";
+      reusable = this.#pool.isReply(error);
       throw error;
     } finally {
       this.#release(connection, reusable);

@@ -1,3 +1,0 @@
-import { declareHalfOfTheSteps } from "./simulator-steps.ts";
-
-declareHalfOfTheSteps("even");
