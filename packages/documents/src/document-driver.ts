@@ -178,8 +178,12 @@ export class DocumentDriver implements Driver {
       if (first?.deletion) first.resolve(await writer.delete(first.deletion));
       else {
         const requests = writes.map(({ request }) => request).filter((request) => request !== undefined);
-        const outcomes = await writer.commit(requests, writes.length === 1 ? first?.signal : undefined);
-        for (const [index, outcome] of outcomes.entries()) writes[index]?.resolve(outcome);
+        const outcomes = await writer.commit(requests);
+        for (const [index, write] of writes.entries()) {
+          const outcome = outcomes[index];
+          if (outcome) write.resolve(outcome);
+          else write.reject(write.signal?.reason);
+        }
       }
     } catch (error) {
       for (const write of writes) write.reject(error);

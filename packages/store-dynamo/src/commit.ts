@@ -88,8 +88,7 @@ export class Commits {
       const group = { size: 1 };
       try {
         const requests = jobs.map(({ request }) => request);
-        for (const outcome of await this.#commitAll(threadId, requests, group))
-          jobs.shift()?.resolve(outcome);
+        for (const outcome of await this.#commitAll(threadId, requests, group)) end(jobs.shift(), outcome);
       } catch (error) {
         // The next attempt looks at what is stored.
         this.#known.delete(threadId);
@@ -99,14 +98,18 @@ export class Commits {
     this.#jobs.delete(threadId);
   }
 
-  /** Commits the first requests: as many as share a transaction, at least one. Returns their outcomes; `group` tells their number. */
+  /**
+   * Commits the first requests: as many as share a transaction, at least one. Returns their outcomes; `group` tells their number. Undefined:
+   * the caller waits no more.
+   */
   async #commitAll(
     threadId: string,
     requests: readonly CommitRequest[],
     group: { size: number },
-  ): Promise<CommitOutcome[]> {
+  ): Promise<(CommitOutcome | undefined)[]> {
     let from = this.#known.get(threadId);
     for (let attempt = 0, reads = 0; attempt < ATTEMPTS; ) {
+      if (requests.every(isAborted)) return requests.map(() => undefined);
       from ??= await this.#load(threadId);
       if (from.isFresh) await this.#garbage.remove(threadId, from.stored?.head, from.stored?.head.version);
       const ready = await this.#prepare(threadId, from);
@@ -120,14 +123,16 @@ export class Commits {
       const now = this.#now();
       try {
         const { draft, outcomes } = planAll(stored?.head, requests, now, messages);
-        const isKnown = outcomes.some(({ outcome }) => outcome !== "committed");
+        const isKnown = outcomes.some((one) => one && one.outcome !== "committed");
         if (isKnown && !isFresh) {
           from = undefined;
           continue;
         }
         if (draft.commits === 0) return outcomes;
         group.size = outcomes.length;
-        const done = await this.#write(threadId, from, draft, now);
+        const isWanted = () =>
+          !outcomes.some((one, index) => one && requests[index] && isAborted(requests[index]));
+        const done = await this.#write(threadId, from, draft, now, isWanted);
         if (done === "written") return outcomes;
         attempt++;
         // At once, as the reply has the newest head: a pause would make it older than that of the writer who won.
@@ -183,6 +188,7 @@ export class Commits {
     from: Known,
     draft: Draft,
     now: number,
+    isWanted: () => boolean,
   ): Promise<"written" | Known | undefined> {
     const { head, batch } = draft;
     if (!head) return undefined;
@@ -216,6 +222,7 @@ export class Commits {
       }
       // Another writer was first; or the thread has expired meanwhile.
       if ((base && !over) || (base && !base.isDead && isExpired(base, this.#now()))) return undefined;
+      if (!isWanted()) return from;
       version = over?.head.version ?? 0;
       at = this.#now();
       const next = itemOfHead(threadId, { ...head, version: version + 1, isLowering });
@@ -301,16 +308,28 @@ const known = (
 
 const isDone = ({ leaving, isLowering }: Head) => leaving.length === 0 && !isLowering;
 
+const isAborted = ({ signal }: CommitRequest) => signal?.aborted === true;
+
+function end(job: Job | undefined, outcome: CommitOutcome | undefined): void {
+  if (outcome) job?.resolve(outcome);
+  else job?.reject(job.request.signal?.reason);
+}
+
 /** Plans the first requests, as many as fit into one transaction. */
 function planAll(
   head: Head | undefined,
   requests: readonly CommitRequest[],
   now: number,
   messages: ReadonlyMap<number, KnownMessage>,
-): { draft: Draft; outcomes: CommitOutcome[] } {
+): { draft: Draft; outcomes: (CommitOutcome | undefined)[] } {
   let draft = draftOf(head);
-  const outcomes: CommitOutcome[] = [];
+  const outcomes: (CommitOutcome | undefined)[] = [];
   for (const request of requests) {
+    // After a refusal nothing is planned anew for a caller that has been told the end of its call.
+    if (isAborted(request)) {
+      outcomes.push(undefined);
+      continue;
+    }
     let next: Draft | CommitOutcome;
     try {
       next = plan(draft, request, now, messages, randomBytes(9).toString("base64url"));

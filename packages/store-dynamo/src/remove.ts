@@ -32,6 +32,7 @@ export async function deleteThread(
       return { outcome: "repeated" };
     }
     assertInTime(request);
+    request.signal?.throwIfAborted();
     const revision = revisionOf(aliveHead(head, now()));
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };

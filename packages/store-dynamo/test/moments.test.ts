@@ -62,6 +62,38 @@ test("a repeated request is refused when its first attempt may be forgotten", as
   });
 });
 
+test("C2 a call that was aborted is not planned anew after a refusal", async () => {
+  await inWorld(async (table) => {
+    await new Commits(table, () => start).commit(requestOf("made", ["a"]));
+    const aborted = new AbortController();
+    const late: Table = {
+      ...table,
+      swap: async (...request) => {
+        if (!aborted.signal.aborted) {
+          await new Commits(table, () => start).commit(requestOf("acknowledged", ["b"]));
+          aborted.abort();
+        }
+        return await table.swap(...request);
+      },
+    };
+    const { signal } = aborted;
+    const commits = new Commits(late, () => start);
+    const ended = await Promise.allSettled([
+      commits.commit({ ...requestOf("clear", ["late"]), drop: "all", signal }),
+      commits.commit(requestOf("next", ["c"])),
+    ]);
+    expect(ended.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+    const deletes = deleteThread(
+      late,
+      { ...deletion, signal },
+      () => start,
+      () => undefined,
+    );
+    await expect(deletes).rejects.toBe(signal.reason);
+    expect(await textsOf(table, start)).toEqual(["a", "b", "c"]);
+  });
+});
+
 test("a commit is repeated after a deletion by a process whose clock is behind", async () => {
   await inWorld(async (table) => {
     const made = requestOf("made", ["a"]);

@@ -58,19 +58,21 @@ export class ThreadWriter {
     this.#memory = memory;
   }
 
-  /** Makes commits in one swap, in order. Each has its own outcome. */
-  async commit(
-    requests: readonly CommitRequest[],
-    signal: AbortSignal | undefined,
-  ): Promise<CommitOutcome[]> {
+  /**
+   * Makes commits in one swap, in order. Each has its own outcome. Undefined: its caller waits no more, and it is on no head that was
+   * swapped; an earlier swap may still be made.
+   */
+  async commit(requests: readonly CommitRequest[]): Promise<(CommitOutcome | undefined)[]> {
     const { contention } = this.#memory;
     const clock = this.#clock;
+    const signal = requests.length === 1 ? requests[0]?.signal : undefined;
     let isPauseDue = contention.yields(clock);
     // After a pause another process has probably committed.
     if (isPauseDue && contention.isContended(clock)) this.#memory.known = undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (isPauseDue) await contention.pause(clock, signal);
       isPauseDue = false;
+      if (requests.every(isAborted)) return requests.map(() => undefined);
       const isFresh = this.#memory.known === undefined;
       const known = await this.#head(attempt > 0);
       const planned = await this.#plan(requests, known, isFresh);
@@ -79,6 +81,7 @@ export class ThreadWriter {
       if (plan) {
         if (!(await this.#prepare(plan, known))) continue;
         this.#assertInTime(requests);
+        if (requests.some((request, index) => outcomes[index] && isAborted(request))) continue;
         const began = clock.monotonic();
         if (!(await this.#swap({ expected: known, head: plan.head, pushed: plan.pushed }))) {
           contention.lost(clock, clock.monotonic() - began);
@@ -115,6 +118,7 @@ export class ThreadWriter {
       if ((!known || head?.isDead) && ids.length === 0) return { outcome: "deleted" };
       const dead = deadHead(head, { operation, now, incarnation: newIncarnation(), ids });
       this.#assertInTime([request]);
+      request.signal?.throwIfAborted();
       if (!(await this.#swap({ expected: known, head: dead }))) continue;
       await this.#removeUnneeded(loadedHead(dead));
       return { outcome: "deleted" };
@@ -143,7 +147,7 @@ export class ThreadWriter {
     requests: readonly CommitRequest[],
     known: LoadedHead | null,
     isFresh: boolean,
-  ): Promise<{ outcomes: CommitOutcome[]; plan: Plan | undefined } | undefined> {
+  ): Promise<{ outcomes: (CommitOutcome | undefined)[]; plan: Plan | undefined } | undefined> {
     const memory = this.#memory;
     const search = memory.search?.token === known?.token ? memory.search?.search : undefined;
     for (;;) {
@@ -156,8 +160,9 @@ export class ThreadWriter {
         search,
       });
       try {
-        const outcomes = requests.map((request) => draft.commit(request));
-        const isConflict = outcomes.some(({ outcome }) => outcome === "revision-conflict");
+        // After a lost swap nothing is planned anew for a caller that has been told the end of its call.
+        const outcomes = requests.map((request) => (isAborted(request) ? undefined : draft.commit(request)));
+        const isConflict = outcomes.some((one) => one?.outcome === "revision-conflict");
         if (!isConflict || isFresh) return { outcomes, plan: draft.finish() };
         memory.known = undefined;
         return undefined;
@@ -230,13 +235,14 @@ export class ThreadWriter {
   /** The outcomes are known, so these operations are not sent again. */
   #receive(requests: readonly CommitRequest[]): void {
     const memory = this.#memory;
-    for (const request of requests)
-      if (!request.signal?.aborted) memory.received.add(Operations.of(request).id);
+    for (const request of requests) if (!isAborted(request)) memory.received.add(Operations.of(request).id);
     const operations = memory.known?.head?.operations;
     if (memory.received.size > MAX_RECEIVED && operations)
       memory.received = Operations.remembered(operations, memory.received);
   }
 }
+
+const isAborted = ({ signal }: CommitRequest) => signal?.aborted === true;
 
 export function tooManyWriters(): StoreError {
   const message = `too many writers: another one was first ${MAX_ATTEMPTS} times; try again`;
