@@ -3,6 +3,9 @@ import { createServer } from "node:net";
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from "testcontainers";
 import { cleanUpAfterwards, ownerLabels } from "./cleanup.ts";
 
+/** How a container is ended: at once, as by a crash, or so that its program writes what it has acknowledged. */
+export type KillSignal = "SIGKILL" | "SIGTERM";
+
 /** A container, with controls for fault tests. */
 export interface RunningContainer {
   readonly host: string;
@@ -13,8 +16,8 @@ export interface RunningContainer {
   /** The end of its output so far, of both streams. */
   log(): Promise<string>;
   isRunning(): Promise<boolean>;
-  /** Ends it at once with SIGKILL, as a crash would. Its files stay. */
-  kill(): Promise<void>;
+  /** Ends it, by default with SIGKILL. Its files stay. */
+  kill(signal?: KillSignal): Promise<void>;
   /** Starts it again after {@link kill}. */
   start(): Promise<void>;
   /** Freezes its processes: connections stay open without replies. */
@@ -117,8 +120,8 @@ async function running(started: StartedTestContainer): Promise<RunningContainer>
     },
     log: () => readLog(started.getId()),
     isRunning: async () => (await container.inspect()).State.Running,
-    async kill() {
-      await container.kill({ signal: "SIGKILL" });
+    async kill(signal: KillSignal = "SIGKILL") {
+      await container.kill({ signal });
       await container.wait({ condition: "not-running" });
     },
     start: () => container.start(),

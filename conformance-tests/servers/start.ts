@@ -1,5 +1,5 @@
 import type { ServerInfo } from "../src/harness.ts";
-import { containerHost, type RunningContainer, startContainer } from "./container.ts";
+import { containerHost, type KillSignal, type RunningContainer, startContainer } from "./container.ts";
 import { type Endpoint, type ServerDefinition, variableOf } from "./definition.ts";
 import { findImage } from "./image.ts";
 import { retryFor } from "./retry.ts";
@@ -28,8 +28,8 @@ export interface RunningServer extends ServerInfo, AsyncDisposable {
   readonly tls?: { readonly ca?: string } | undefined;
   /** Runs a program inside the container and returns its standard output. Rejects if it fails. */
   exec(command: string[]): Promise<string>;
-  /** Ends the server with SIGKILL, as a crash would. Its files stay. */
-  kill(): Promise<void>;
+  /** Ends the server, by default with SIGKILL, as a crash would. Its files stay. */
+  kill(signal?: KillSignal): Promise<void>;
   /** Starts it again after {@link kill} and returns when it replies. */
   start(): Promise<void>;
   /** Freezes it: connections stay open without replies. */

@@ -1,11 +1,10 @@
 import { underLoad } from "@scrollback/conformance/internal";
-import { startServer } from "@scrollback/conformance/servers";
 import { expect, test } from "vitest";
+import { startDurable } from "./durable-server.ts";
 import { connect, dynamoHarnesses } from "./harness.ts";
 
-test("a server killed and restarted under load: nothing acknowledged is lost, nothing is doubled or out of order", async () => {
-  // A server of its own, because it is killed; its data is in a file, so that it survives the kill.
-  const starting = startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
+test("a server stopped and restarted under load: nothing acknowledged is lost, nothing is doubled or out of order", async () => {
+  const starting = startDurable();
   await using server = await starting;
   const harness = await dynamoHarnesses(starting)();
   const clients = Array.from({ length: 3 }, () => connect(harness.childProcess?.data));

@@ -1,12 +1,11 @@
 import { type Fault, runFaults } from "@scrollback/conformance";
 import { formatLoad, underLoad } from "@scrollback/conformance/internal";
-import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
+import { startDurable } from "./durable-server.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { connect, dynamoHarnesses } from "./harness.ts";
 
-// The data is in a file, so that it survives a kill.
-const server = startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
+const server = startDurable();
 afterAll(async () => (await server).stop());
 
 /** DynamoDB Local never throttles, so a gateway returns the throttling errors. */
