@@ -5,9 +5,9 @@ import {
   InMemorySessionService,
 } from "@google/adk";
 import type { Session, SessionEvent } from "@scrollback/sessions";
-import type { ContractService } from "@scrollback/sessions/contract";
-import { sessionContract, trialOf } from "@scrollback/sessions/internal";
 import { expect, test } from "vitest";
+import type { ContractService } from "../../sessions/test/contract/contract.ts";
+import { sessionContract, trialOf } from "../../sessions/test/contract/session-contract.ts";
 
 const PROBE = "what the state of app and user is";
 

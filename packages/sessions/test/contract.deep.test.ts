@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { runSessionContract } from "../src/contract/index.ts";
+import { runSessionContract } from "./contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
 
 for (const name of ["MongoDB", "DynamoDB", "PostgreSQL"] as const) {

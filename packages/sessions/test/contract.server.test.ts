@@ -1,5 +1,5 @@
 import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
-import { runSessionContract } from "../src/contract/index.ts";
+import { runSessionContract } from "./contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
 
 const stores = serverStores("Redis");

@@ -1,5 +1,5 @@
 import { createMemoryStores } from "@scrollback/store-core";
-import { runSessionContract } from "../src/contract/index.ts";
+import { runSessionContract } from "./contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
 
 runSessionContract({

@@ -1,8 +1,8 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
+import { setting } from "./contract/values.ts";
 
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 const threadsOf = {

@@ -5,9 +5,9 @@ import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import { event, setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
+import { event, setting } from "./contract/values.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

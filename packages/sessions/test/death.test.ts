@@ -1,8 +1,8 @@
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
+import { event, setting } from "./contract/values.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

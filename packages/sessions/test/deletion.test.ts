@@ -2,9 +2,9 @@ import { setImmediate as otherEvents } from "node:timers/promises";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
-import { sessionContract, trialOf } from "../src/contract/session-contract.ts";
 import { SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
+import { sessionContract, trialOf } from "./contract/session-contract.ts";
 import { harnessOf } from "./harnesses.ts";
 
 const ada = { appName: "app", userId: "ada" };

@@ -1,8 +1,8 @@
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
+import { event, setting } from "./contract/values.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

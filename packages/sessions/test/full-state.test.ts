@@ -2,8 +2,8 @@ import { aesGcmCodec } from "@scrollback/store-core";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
+import { event, setting } from "./contract/values.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

@@ -4,8 +4,8 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
+import { event, setting } from "./contract/values.ts";
 import { app, events, factsOf, rome } from "./golden/scene.ts";
 
 const folder = join(import.meta.dirname, "golden");

@@ -1,6 +1,6 @@
 import type { StoreFactory } from "@scrollback/store-core";
-import type { SessionHarness } from "../src/contract/contract.ts";
 import { SessionService } from "../src/index.ts";
+import type { SessionHarness } from "./contract/contract.ts";
 
 /** A harness whose services have separate clients, as in separate processes. */
 export function harnessOf(

@@ -6,10 +6,10 @@ import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { systemSessionClock } from "../src/clock.ts";
-import { event } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 import type { ListSessionsRequest } from "../src/session.ts";
 import { threads } from "../src/threads.ts";
+import { event } from "./contract/values.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

@@ -1,7 +1,7 @@
 import { createMemoryStores, type MessageTraits } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { event, setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
+import { event, setting } from "./contract/values.ts";
 
 /** A message in the format of a chat's front end. */
 interface UIMessage {

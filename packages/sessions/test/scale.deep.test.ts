@@ -4,10 +4,10 @@ import { createMemoryStores, openStores, type StoreFactory } from "@scrollback/s
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { event } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 import { type Head, messageOf } from "../src/read/session-thread.ts";
 import { threads } from "../src/threads.ts";
+import { event } from "./contract/values.ts";
 
 const SESSIONS = 20_000;
 const OF_ONE_USER = 2_000;

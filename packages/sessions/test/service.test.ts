@@ -2,8 +2,8 @@ import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
-import { event, setting } from "../src/contract/values.ts";
 import { SessionService, State } from "../src/index.ts";
+import { event, setting } from "./contract/values.ts";
 
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { Session, SessionEvent } from "../session.ts";
-import type { Values } from "../state/scopes.ts";
+import type { Session, SessionEvent } from "../../src/session.ts";
+import type { Values } from "../../src/state/scopes.ts";
 
 let made = 0;
 

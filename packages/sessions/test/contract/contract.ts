@@ -1,4 +1,4 @@
-import type { SessionService } from "../session-service.ts";
+import type { SessionService } from "../../src/session-service.ts";
 
 /** The interface that the contract tests. `SessionService` of this package implements it. */
 export type ContractService = Pick<

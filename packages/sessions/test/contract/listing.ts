@@ -1,6 +1,6 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { expect } from "vitest";
-import type { ListSessionsRequest } from "../session.ts";
+import type { ListSessionsRequest } from "../../src/session.ts";
 import type { ContractService, ContractTest } from "./contract.ts";
 import { event, setting } from "./values.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Values } from "../state/scopes.ts";
+import type { Values } from "../../src/state/scopes.ts";
 import type { ContractTest } from "./contract.ts";
 import { event, setting, storeError } from "./values.ts";
 

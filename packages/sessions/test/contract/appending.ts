@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Session } from "../session.ts";
+import type { Session } from "../../src/session.ts";
 import type { ContractTest } from "./contract.ts";
 import { copyOfSession, event, idsOf, setting, storeError } from "./values.ts";
 
