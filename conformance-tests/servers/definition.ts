@@ -1,5 +1,8 @@
 import type { ServerInfo } from "../src/harness.ts";
 
+/** How long a server is waited for that does not reply, before it is asked again. */
+export const PATIENCE_MS = 2_000;
+
 /** The definition of one server. Each server has a folder with its name; the versions of one product are defined in one `server.ts`. */
 export interface ServerDefinition {
   /** Its name for callers and in environment variables. */
@@ -60,4 +63,25 @@ export interface Endpoint {
  */
 export function variableOf(name: string, what: "IMAGE" | "URL"): string {
   return `SCROLLBACK_${name.replace(/[^a-z0-9]/g, "_").toUpperCase()}_${what}`;
+}
+
+/**
+ * The address in a URL.
+ *
+ * @throws TypeError if it is the URL of another kind of server.
+ */
+export function endpointIn(
+  text: string,
+  { protocol, port, isTls }: { protocol: RegExp; port: number; isTls: (url: URL) => boolean },
+): Endpoint {
+  const url = new URL(text);
+  if (!protocol.test(url.protocol)) throw new TypeError(`the URL has the protocol ${url.protocol}`);
+  const decoded = (part: string) => (part === "" ? undefined : decodeURIComponent(part));
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: Number(url.port || port),
+    username: decoded(url.username),
+    password: decoded(url.password),
+    tls: isTls(url) ? {} : undefined,
+  };
 }

@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import type { Endpoint, ServerDefinition } from "../definition.ts";
+import { type Endpoint, endpointIn, PATIENCE_MS, type ServerDefinition } from "../definition.ts";
 import { run } from "../programs.ts";
-
-const patienceMs = 2_000;
 
 /**
  * Amazon's DynamoDB Local. Its data is in memory and ends with the process; with the arguments `-dbPath /tmp` it is in a
@@ -21,16 +19,8 @@ export const dynamodb: ServerDefinition = {
     ...args,
   ],
   url: ({ host, port, tls }) => `${tls === undefined ? "http" : "https"}://${host}:${port}`,
-  endpoint(text) {
-    const url = new URL(text);
-    if (!/^https?:$/.test(url.protocol)) throw new TypeError("the URL must begin with http:// or https://");
-    const isTls = url.protocol === "https:";
-    return {
-      host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: Number(url.port || (isTls ? 443 : 80)),
-      tls: isTls ? {} : undefined,
-    };
-  },
+  endpoint: (text) =>
+    endpointIn(text, { protocol: /^https?:$/, port: 8000, isTls: ({ protocol }) => protocol === "https:" }),
   identify,
   standIn: {
     suite: "forky",
@@ -53,7 +43,7 @@ async function identify(endpoint: Endpoint, log?: () => Promise<string>) {
       authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0`,
     },
     body: "{}",
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`the server answered with status ${response.status}`);

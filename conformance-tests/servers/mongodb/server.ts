@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Endpoint, ServerDefinition } from "../definition.ts";
+import { MongoClient } from "mongodb";
+import { endpointIn, PATIENCE_MS, type ServerDefinition } from "../definition.ts";
 import { run } from "../programs.ts";
-import { identifyMongo } from "./build-info.ts";
 
 /** Debian has no MongoDB. The stand-in is FerretDB, which speaks its protocol, over PostgreSQL with the DocumentDB extension. */
 export const mongodb: ServerDefinition = {
@@ -19,8 +19,22 @@ export const mongodb: ServerDefinition = {
       password === undefined ? "" : `${encodeURIComponent(username ?? "")}:${encodeURIComponent(password)}@`;
     return `mongodb://${login}${host}:${port}/${tls === undefined ? "" : "?tls=true"}`;
   },
-  endpoint: parseMongoUrl,
-  identify: identifyMongo,
+  endpoint: (text) =>
+    endpointIn(text, {
+      ...{ protocol: /^mongodb:$/, port: 27017 },
+      isTls: ({ searchParams }) => /true/.test(searchParams.get("tls") ?? searchParams.get("ssl") ?? ""),
+    }),
+  async identify(endpoint) {
+    const times = { serverSelectionTimeoutMS: PATIENCE_MS, socketTimeoutMS: PATIENCE_MS };
+    const client = new MongoClient(mongodb.url(endpoint), { ...times, directConnection: true });
+    try {
+      const { version, ferretdb } = await client.db("admin").command({ buildInfo: 1 });
+      if (ferretdb) return { product: "FerretDB", version: String(ferretdb.version).replace(/^v/, "") };
+      return { product: "MongoDB", version };
+    } finally {
+      await client.close();
+    }
+  },
   standIn: {
     suite: "forky",
     async download(folder) {
@@ -37,15 +51,3 @@ export const mongodb: ServerDefinition = {
     },
   },
 };
-
-function parseMongoUrl(text: string): Endpoint {
-  const url = new URL(text);
-  if (url.protocol !== "mongodb:") throw new TypeError("the URL must begin with mongodb://");
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || 27017),
-    username: url.username === "" ? undefined : decodeURIComponent(url.username),
-    password: url.password === "" ? undefined : decodeURIComponent(url.password),
-    tls: /true/.test(url.searchParams.get("tls") ?? url.searchParams.get("ssl") ?? "") ? {} : undefined,
-  };
-}

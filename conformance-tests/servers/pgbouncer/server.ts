@@ -1,6 +1,5 @@
 import type { ServerDefinition } from "../definition.ts";
-import { parsePostgresUrl } from "../postgres/server.ts";
-import { reportedVersion } from "../postgres/startup.ts";
+import { askPostgres, postgresEndpoint } from "../postgres/server.ts";
 
 /**
  * PgBouncer in transaction mode. Its arguments are lines of its configuration: `["[databases]", "* = host=10.0.0.2"]` forwards to
@@ -32,10 +31,10 @@ export const pgbouncer: ServerDefinition = {
     ];
   },
   url: ({ host, port }) => `postgres://postgres@${host}:${port}/postgres`,
-  endpoint: parsePostgresUrl,
+  endpoint: postgresEndpoint,
   async identify(endpoint) {
-    const version = (await reportedVersion(endpoint, "pgbouncer")) ?? "of unknown version";
-    return { product: "PgBouncer", version: version.replace("/bouncer", "") };
+    const { version = "" } = await askPostgres(endpoint, "pgbouncer", "SHOW VERSION");
+    return { product: "PgBouncer", version: version.replace("PgBouncer ", "") };
   },
   standIn: { suite: "forky" },
 };

@@ -1,6 +1,13 @@
-import type { CommandOptions, Endpoint, ServerDefinition, StandIn } from "../definition.ts";
+import { Client } from "pg";
+import {
+  type CommandOptions,
+  type Endpoint,
+  endpointIn,
+  PATIENCE_MS,
+  type ServerDefinition,
+  type StandIn,
+} from "../definition.ts";
 import { certificatePath, keyPath } from "../tls.ts";
-import { reportedVersion } from "./startup.ts";
 
 /** The part of the definition that all versions of PostgreSQL share. Data is durable: it survives a kill. */
 function definePostgres(own: { name: string; image: string; standIn: StandIn }): ServerDefinition {
@@ -13,12 +20,10 @@ function definePostgres(own: { name: string; image: string; standIn: StandIn }):
         password === undefined ? username : `${encodeURIComponent(username)}:${encodeURIComponent(password)}`;
       return `postgres://${login}@${host}:${port}/postgres${tls === undefined ? "" : "?sslmode=verify-full"}`;
     },
-    endpoint: parsePostgresUrl,
-    async identify(endpoint, log) {
-      const reported = await reportedVersion(endpoint, "postgres");
-      // If the server requires a password, the version is read from the log.
-      const version = reported ?? /starting PostgreSQL (\S+)/.exec((await log?.()) ?? "")?.[1];
-      return { product: "PostgreSQL", version: version?.split(" ")[0] ?? "of unknown version" };
+    endpoint: postgresEndpoint,
+    async identify(endpoint) {
+      const { server_version = "" } = await askPostgres(endpoint, "postgres", "SHOW server_version");
+      return { product: "PostgreSQL", version: server_version.split(" ")[0] ?? "" };
     },
   };
 }
@@ -41,16 +46,29 @@ function command({ args, password, tls }: CommandOptions): string[] {
   return ["sh", "-c", `set -e; ${steps.join("; ")}`, "postgres", ...options];
 }
 
-export function parsePostgresUrl(text: string): Endpoint {
-  const url = new URL(text);
-  if (!/^postgres(ql)?:$/.test(url.protocol)) throw new TypeError("the URL must begin with postgres://");
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || 5432),
-    username: url.username === "" ? undefined : decodeURIComponent(url.username),
-    password: url.password === "" ? undefined : decodeURIComponent(url.password),
-    tls: /^(require|verify-)/.test(url.searchParams.get("sslmode") ?? "") ? {} : undefined,
-  };
+export const postgresEndpoint = (text: string): Endpoint =>
+  endpointIn(text, {
+    ...{ protocol: /^postgres(ql)?:$/, port: 5432 },
+    isTls: ({ searchParams }) => /^(require|verify-)/.test(searchParams.get("sslmode") ?? ""),
+  });
+
+/** The first row of the reply to a statement. */
+export async function askPostgres(
+  { host, port, username = "postgres", password, tls }: Endpoint,
+  database: string,
+  statement: string,
+): Promise<Record<string, string>> {
+  const login = { user: username, ...(password !== undefined && { password }) };
+  const times = { connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS };
+  const client = new Client({ host, port, ...login, database, ...(tls && { ssl: tls }), ...times });
+  // A server that is not ready closes the connection.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return (await client.query(statement)).rows[0] ?? {};
+  } finally {
+    await client.end();
+  }
 }
 
 export const postgres = definePostgres({

@@ -1,8 +1,15 @@
 import { join } from "node:path";
-import type { Endpoint, ServerDefinition, StandIn } from "../definition.ts";
+import { Redis } from "ioredis";
+import type { ServerInfo } from "../../src/harness.ts";
+import {
+  type Endpoint,
+  endpointIn,
+  PATIENCE_MS,
+  type ServerDefinition,
+  type StandIn,
+} from "../definition.ts";
 import { run } from "../programs.ts";
 import { certificatePath, keyPath } from "../tls.ts";
-import { identifyRedis } from "./info.ts";
 
 /** A server that speaks Redis' protocol, and the programs on the PATH of its image. */
 export interface RedisDefinition extends ServerDefinition {
@@ -39,23 +46,47 @@ function defineRedis(own: {
       const login = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
       return `${tls === undefined ? "redis" : "rediss"}://${login}${host}:${port}`;
     },
-    endpoint: parseRedisUrl,
+    endpoint: (text) =>
+      endpointIn(text, {
+        protocol: /^rediss?:$/,
+        port: 6379,
+        isTls: ({ protocol }) => protocol === "rediss:",
+      }),
     identify: identifyRedis,
   };
 }
 
-function parseRedisUrl(text: string): Endpoint {
-  const url = new URL(text);
-  if (url.protocol !== "redis:" && url.protocol !== "rediss:") {
-    throw new TypeError("the URL must begin with redis:// or rediss://");
+/** Rejects while the server loads its data. */
+async function identifyRedis({ host, port, username, password, tls }: Endpoint): Promise<ServerInfo> {
+  const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  const times = { connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS, retryStrategy: () => null };
+  const client = new Redis({
+    host,
+    port,
+    ...login,
+    ...(tls && { tls }),
+    ...times,
+    lazyConnect: true,
+    enableReadyCheck: false,
+  });
+  let failure: unknown;
+  client.on("error", (error) => {
+    failure = error;
+  });
+  try {
+    await client.connect();
+    const info = await client.info();
+    const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
+    if (field("loading") === "1") throw new Error("the server is loading its data");
+    const valkey = field("valkey_version");
+    const version = valkey ?? field("redis_version");
+    if (version === undefined) throw new Error("the server's INFO contains no version");
+    return { product: valkey === undefined ? "Redis" : "Valkey", version };
+  } catch (error) {
+    throw failure ?? error;
+  } finally {
+    client.disconnect();
   }
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || 6379),
-    username: url.username === "" ? undefined : decodeURIComponent(url.username),
-    password: url.password === "" ? undefined : decodeURIComponent(url.password),
-    tls: url.protocol === "rediss:" ? {} : undefined,
-  };
 }
 
 export const redis = defineRedis({
