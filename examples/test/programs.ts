@@ -1,8 +1,9 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { test as base } from "vitest";
 
@@ -47,30 +48,32 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
 }
 
-/** Starts a server in a process in a folder, and waits for its address: the first match in its output. */
+interface ServerOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** The address once the server listens. Default: the first one in its output. */
+  readonly address?: (output: string) => string | undefined | Promise<string | undefined>;
+}
+
+/** Starts a server in a process, and waits until it listens. */
 export async function startServer(
   args: readonly string[],
-  { cwd, env = {}, address = /http:\/\/\S+/ }: { cwd: string; env?: NodeJS.ProcessEnv; address?: RegExp },
+  { cwd, env, address = (output) => /http:\/\/\S+/.exec(output)?.[0] }: ServerOptions,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, args, {
-    cwd,
-    env: { ...process.env, ...unset, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const options = { ...(cwd && { cwd }), env: { ...process.env, ...unset, ...env } };
+  const child = spawn(process.execPath, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  const kill = (signal: NodeJS.Signals) => end(child, signal);
+  const kill = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, "exit");
+  };
   for (;;) {
-    const [found, url = found] = address.exec(output) ?? [];
+    const url = await address(output);
     if (url !== undefined)
       return { url, output: () => output, kill, [Symbol.asyncDispose]: () => kill("SIGKILL") };
     if (child.exitCode !== null) throw new Error(`${args.join(" ")} ended before it listened:\n${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill(signal);
-  await once(child, "exit");
 }
