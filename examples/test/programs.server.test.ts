@@ -1,7 +1,8 @@
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { startServer, test } from "./programs.ts";
+import { test } from "./programs.ts";
+import { startServer } from "./server-process.ts";
 
 describe.concurrent("in processes one after the other", () => {
   const wish = (topic: string, count: number) =>

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startServer } from "./programs.ts";
+import { startServer } from "./server-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -81,15 +81,11 @@ export function ChatPane(props: Props) {
       )}
       {loading.is === "ready" && (
         <Conversation
+          {...props}
           key={loading.round}
-          chatId={chatId}
           stored={loading.stored}
           draft={loading.draft}
           onReload={load}
-          onStarted={props.onStarted}
-          onChanged={props.onChanged}
-          onOpen={props.onOpen}
-          onFailed={props.onFailed}
         />
       )}
     </>

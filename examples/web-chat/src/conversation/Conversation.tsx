@@ -34,13 +34,12 @@ export function Conversation({
   onOpen,
   onFailed,
 }: Props) {
-  const conversation = useConversation(chatId, stored, { changed: onChanged });
+  const conversation = useConversation(chatId, stored, onChanged);
   const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
   const keepPosition = useKeptPosition(scroller, content);
   const [text, setText] = useState(draft);
   const field = useRef<HTMLTextAreaElement>(null);
-  const focusField = () => field.current?.focus();
 
   const hasStarted = useRef(stored !== undefined);
   useEffect(() => {
@@ -49,12 +48,17 @@ export function Conversation({
     onStarted();
   }, [messages.length, onStarted]);
 
-  const send = (what: string) => {
+  const thenFocus =
+    <Input extends unknown[]>(work: (...input: Input) => void) =>
+    (...input: Input) => {
+      work(...input);
+      field.current?.focus();
+    };
+  const send = thenFocus((what: string) => {
     conversation.send(what);
     setText("");
     goToEnd();
-    focusField();
-  };
+  });
   const branch = async (messageId: string) => {
     try {
       onOpen((await client.fork(chatId, { at: messageId })).id);
@@ -92,23 +96,11 @@ export function Conversation({
                 isLost={isLost && isLast}
                 isUnsent={isRefused && isLast && message.role === "user"}
                 canChange={!isAnswering && trouble === undefined}
-                onEdit={(next) => {
-                  conversation.edit(message.id, next);
-                  focusField();
-                }}
-                onRegenerate={() => {
-                  conversation.regenerate(message.id);
-                  focusField();
-                }}
+                onEdit={thenFocus((next: string) => conversation.edit(message.id, next))}
+                onRegenerate={thenFocus(() => conversation.regenerate(message.id))}
                 onBranch={() => void branch(message.id)}
-                onApprove={(approvalId, isApproved) => {
-                  conversation.approve(approvalId, isApproved);
-                  focusField();
-                }}
-                onAnswer={(toolCallId, answer) => {
-                  conversation.answer(toolCallId, answer);
-                  focusField();
-                }}
+                onApprove={thenFocus(conversation.approve)}
+                onAnswer={thenFocus(conversation.answer)}
               />
             );
           })}
@@ -148,10 +140,9 @@ export function Conversation({
           isAnswering={isAnswering}
           onText={setText}
           onSend={send}
-          onStop={() => {
-            focusField();
-            void conversation.stop().catch(() => onFailed("The answer could not be stopped."));
-          }}
+          onStop={thenFocus(
+            () => void conversation.stop().catch(() => onFailed("The answer could not be stopped.")),
+          )}
         />
       </div>
       <Announcer

@@ -9,7 +9,7 @@ function chosenTheme(): Theme | undefined {
 }
 
 /** The theme on the screen: the chosen one, else the system's. */
-export function useTheme(): { theme: Theme; toggle(): void } {
+export function useTheme() {
   const isSystemDark = useMediaQuery("(prefers-color-scheme: dark)");
   const [chosen, setChosen] = useState(chosenTheme);
   const theme = chosen ?? (isSystemDark ? "dark" : "light");
