@@ -3,6 +3,7 @@ import { type ChatMessage, client, type StoredChat } from "../api.ts";
 import { IconButton } from "../controls/IconButton.tsx";
 import { DownIcon } from "../controls/icons.tsx";
 import { Message } from "../message/Message.tsx";
+import type { MessageActions } from "../message/MessagePart.tsx";
 import { textOf } from "../message/text-of.ts";
 import { useKeptPosition } from "../state/use-kept-position.ts";
 import { useStickToEnd } from "../state/use-stick-to-end.ts";
@@ -67,6 +68,13 @@ export function Conversation({
       onFailed("The branch could not be made.");
     }
   };
+  const actions: MessageActions = {
+    edit: thenFocus(conversation.edit),
+    regenerate: thenFocus(conversation.regenerate),
+    approve: thenFocus(conversation.approve),
+    answer: thenFocus(conversation.answer),
+    branch: (messageId) => void branch(messageId),
+  };
   const loadOlder = async () => {
     keepPosition();
     await conversation.loadOlder().catch(() => onFailed("The earlier messages could not be loaded."));
@@ -96,11 +104,7 @@ export function Conversation({
                 isLost={isLost && isLast}
                 isUnsent={isRefused && isLast && message.role === "user"}
                 canChange={!isAnswering && trouble === undefined}
-                onEdit={thenFocus((next: string) => conversation.edit(message.id, next))}
-                onRegenerate={thenFocus(() => conversation.regenerate(message.id))}
-                onBranch={() => void branch(message.id)}
-                onApprove={thenFocus(conversation.approve)}
-                onAnswer={thenFocus(conversation.answer)}
+                actions={actions}
               />
             );
           })}
