@@ -5,20 +5,14 @@ import { test } from "./programs.ts";
 import { startServer } from "./server-process.ts";
 
 describe.concurrent("in processes one after the other", () => {
-  const wish = (topic: string, count: number) =>
-    `Studio: APPROVED: "the ${topic}. Just go."\nPublisher: Published: the ${topic}. Just go.\ninside: ${count} messages\n`;
   const trip = (turn: number) => `That was your message ${turn}.\n`;
   const roles = (turn: number) => `${Array(turn).fill("user assistant").join(" ")}\n`;
   /** What a program prints, run again and again in one folder, each time with other arguments. */
   const programs: Record<string, (readonly [printed: string, ...args: string[]])[]> = {
-    "agents/memory.ts": [
+    "memory.ts": [
       ["I do not know your name.\n"],
       ["Your name is Alice.\n", "Hello, my name is Alice"],
       ["Your name is Alice.\n", "What is my name?"],
-    ],
-    "agents/group-chat.ts": [
-      [wish("bicycle", 6), "A slogan for the bicycle"],
-      [wish("kettle", 12), "A slogan for the kettle"],
     ],
     "genkit.ts": [
       ["You have said: trams\n"],

@@ -1,12 +1,12 @@
 /**
  * An agent that remembers its user in each thread: run it again, and another process knows the name in a new thread.
  *
- *   node agents/memory.ts "Hello, my name is Alice"
- *   node agents/memory.ts "What is my name?"
+ *   node memory.ts "Hello, my name is Alice"
+ *   node memory.ts "What is my name?"
  */
 import { ChatAgent, StoreMemory } from "@scrollback/agents";
 import { openStores } from "@scrollback/store-core";
-import { scriptedModel } from "../scripted-model.ts";
+import { scriptedModel } from "./scripted-model.ts";
 
 const nameIn = (text: string) => /(?:name is|named) (\w+)/i.exec(text)?.[1];
 // A model that needs no key; give the agent a real one instead.
