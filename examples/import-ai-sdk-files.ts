@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { uiMessages, upgradeUIMessages } from "@scrollback/bridge-ai-sdk";
-import { ChatStore, type OwnedChats } from "@scrollback/chats";
+import { ChatStore } from "@scrollback/chats";
 import { openStores } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 
@@ -12,15 +12,7 @@ function timeOf({ metadata }: UIMessage): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-async function importFolder(folder: string, mine: OwnedChats<UIMessage>): Promise<void> {
-  for (const name of (await readdir(folder)).filter((file) => file.endsWith(".json"))) {
-    await importFile(join(folder, name), mine).catch((cause) => {
-      throw new Error(`${name} was not imported: ${cause.message}`, { cause });
-    });
-  }
-}
-
-async function importFile(file: string, mine: OwnedChats<UIMessage>): Promise<void> {
+async function importFile(file: string): Promise<void> {
   const id = basename(file, ".json");
   const { mtimeMs } = await stat(file);
   const time = Math.floor(mtimeMs);
@@ -49,7 +41,11 @@ const [folder = ".chats", userId = "ada"] = process.argv.slice(2);
 await using stores = await openStores("sqlite:chats.db");
 await using chats = new ChatStore<UIMessage>({ stores, ...uiMessages() });
 const mine = chats.of(userId); // files have no owner
-await importFolder(folder, mine);
+for (const name of (await readdir(folder)).filter((file) => file.endsWith(".json"))) {
+  await importFile(join(folder, name)).catch((cause) => {
+    throw new Error(`${name} was not imported: ${cause.message}`, { cause });
+  });
+}
 for (const { id, title, activeAt } of (await mine.list()).chats) {
   console.log(id, title, new Date(activeAt).toISOString());
 }

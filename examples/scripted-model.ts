@@ -1,38 +1,42 @@
-import { SUMMARY_INSTRUCTIONS } from "@scrollback/reducers";
-import { MockLanguageModelV4 } from "ai/test";
+import type { LanguageModel } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 
-/**
- * An offline replacement for a model. It knows only the facts about the user in its prompt. For a summary, it writes the state
- * of the plan and repeats these facts.
- */
-export function scriptedModel(): MockLanguageModelV4 {
+const finish = {
+  finishReason: { unified: "stop", raw: undefined },
+  usage: {
+    inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 0, text: 0, reasoning: 0 },
+  },
+} as const;
+
+/** An offline replacement for a model, which generates and streams what `answer` makes of the texts of the prompt, one a message. */
+export function scriptedModel(answer: (texts: string[]) => string): LanguageModel {
+  type Prompt = Parameters<MockLanguageModelV4["doStream"]>[0]["prompt"];
+  const answerTo = (prompt: Prompt) =>
+    answer(
+      prompt.map(({ content }) =>
+        typeof content === "string"
+          ? content
+          : content.map((part) => (part.type === "text" ? part.text : "")).join("\n"),
+      ),
+    );
   return new MockLanguageModelV4({
-    async doGenerate({ prompt }) {
-      const said = prompt.flatMap(({ role, content }) =>
-        role === "system" ? [] : content.map((part) => (part.type === "text" ? part.text : "")),
-      );
-      const known = [...new Set(said.join(" ").match(/(My name is|I am allergic to) \w+\./g))].join(" ");
-      const days =
-        said
-          .join(" ")
-          .match(/day \d+/g)
-          ?.at(-1) ?? "no day yet";
-      const [first] = prompt;
-      const text =
-        first?.role === "system" && first.content === SUMMARY_INSTRUCTIONS
-          ? `The user said: ${known} They planned up to ${days}.`
-          : said.at(-1) === "What do you know about me?"
-            ? `You said: ${known}`
-            : `Noted (${said.at(-1)})`;
-      return {
-        content: [{ type: "text", text }],
-        finishReason: { unified: "stop", raw: undefined },
-        usage: {
-          inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-          outputTokens: { total: undefined, text: undefined, reasoning: undefined },
-        },
-        warnings: [],
-      };
-    },
+    doGenerate: async ({ prompt }) => ({
+      content: [{ type: "text", text: answerTo(prompt) }],
+      warnings: [],
+      ...finish,
+    }),
+    doStream: async ({ prompt }) => ({
+      stream: simulateReadableStream({
+        chunkDelayInMs: null,
+        chunks: [
+          { type: "stream-start", warnings: [] },
+          { type: "text-start", id: "1" },
+          { type: "text-delta", id: "1", delta: answerTo(prompt) },
+          { type: "text-end", id: "1" },
+          { type: "finish", ...finish },
+        ],
+      }),
+    }),
   });
 }

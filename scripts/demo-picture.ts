@@ -1,6 +1,6 @@
 /**
  * `node scripts/demo-picture.ts` runs the demo and draws its output as an animated picture with the original timing, in
- * docs/images/demo.svg. It omits the middle of the long list of messages, and shows each section slightly longer.
+ * docs/images/demo.svg. It shows each section slightly longer.
  */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -12,8 +12,6 @@ const ROWS = 26;
 const LINE = 19;
 const MARGIN = 14;
 const WIDTH = 700;
-/** The number of lines to show of the section with all messages. */
-const SHOWN_OF_KEPT = 12;
 const PAUSE_MS = 900;
 const LAST_PAUSE_MS = 5_000;
 
@@ -40,19 +38,13 @@ async function runDemo(): Promise<Line[]> {
   return lines;
 }
 
-/** Omits most of the kept messages, and starts the picture with the first line. */
-function shorten(lines: readonly Line[]): Line[] {
+/** Starts the picture with the first line, and pauses before each section. */
+function paced(lines: readonly Line[]): Line[] {
   const isHeading = ({ text }: Line) => text.startsWith("── ");
-  const kept = lines.findIndex((line) => isHeading(line) && line.text.includes("What is kept"));
-  const next = lines.findIndex((line, index) => index > kept && isHeading(line));
-  const left = lines[kept + SHOWN_OF_KEPT + 1];
-  if (kept < 0 || next < 0 || !left) throw new Error("the demo has no such section any more");
-  const gap = { text: ` … ${next - 1 - kept - SHOWN_OF_KEPT} more lines`, atMs: left.atMs };
-  const all = [...lines.slice(0, kept + 1 + SHOWN_OF_KEPT), gap, ...lines.slice(next - 1)];
-  const first = all.findIndex(isHeading);
-  const startMs = all[first]?.atMs ?? 0;
+  const first = lines.findIndex(isHeading);
+  const startMs = lines[first]?.atMs ?? 0;
   let pauses = 0;
-  return all.slice(first).map((line, index) => {
+  return lines.slice(first).map((line, index) => {
     if (index > 0 && isHeading(line)) pauses += 1;
     return { text: line.text, atMs: line.atMs - startMs + pauses * PAUSE_MS };
   });
@@ -103,4 +95,4 @@ ${texts.join("\n")}
 `;
 }
 
-writeFileSync(join(root, "docs/images/demo.svg"), draw(shorten(await runDemo())));
+writeFileSync(join(root, "docs/images/demo.svg"), draw(paced(await runDemo())));

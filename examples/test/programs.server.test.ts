@@ -1,137 +1,39 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { test as base, expect } from "vitest";
+import { describe, expect } from "vitest";
+import { test } from "./programs.ts";
+import { startServer } from "./server-process.ts";
 
-const run = promisify(execFile);
-
-interface Place {
-  /** An empty folder, in which the programs store their chats. */
-  readonly folder: string;
-  /** Runs a program of the examples in a process in that folder. */
-  readonly inProcess: (program: string, ...args: string[]) => Promise<{ stdout: string; stderr: string }>;
-}
-
-// Concurrent, because each test runs processes one after the other.
-const test = base.extend<Place>({
-  // biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern.
-  folder: async ({}, use) => {
-    const folder = await mkdtemp(join(tmpdir(), "scrollback-examples-"));
-    await use(folder);
-    await rm(folder, { recursive: true });
-  },
-  inProcess: async ({ folder }, use) => {
-    await use((program, ...args) =>
-      run(process.execPath, [join(import.meta.dirname, "..", program), ...args], { cwd: folder }),
-    );
-  },
-}).concurrent;
-
-test("a chat of a Genkit agent continues in another process", async ({ inProcess }) => {
-  const said: string[] = [];
-  for (const word of ["trams", "harbours", "museums"]) {
-    said.push(word);
-    const { stdout } = await inProcess("genkit.ts");
-    expect(stdout).toContain(`You have said: ${said.join(", ")}\n`);
-  }
-});
-
-test("a LangGraph graph waits in one process and is resumed in another, twice from the same checkpoint", async ({
-  inProcess,
-}) => {
-  const linesOf = async () => {
-    const { stdout, stderr } = await inProcess("langgraph.ts");
-    expect(stderr).toBe("");
-    return stdout.trim().split("\n");
+describe.concurrent("in processes one after the other", () => {
+  const trip = (turn: number) => `That was your message ${turn}.\n`;
+  const roles = (turn: number) => `${Array(turn).fill("user assistant").join(" ")}\n`;
+  /** What a program prints, run again and again in one folder, each time with other arguments. */
+  const programs: Record<string, (readonly [printed: string, ...args: string[]])[]> = {
+    "memory.ts": [
+      ["I do not know your name.\n"],
+      ["Your name is Alice.\n", "Hello, my name is Alice"],
+      ["Your name is Alice.\n", "What is my name?"],
+    ],
+    "genkit.ts": [
+      ["You have said: trams\n"],
+      ["You have said: trams, harbours\n"],
+      ["You have said: trams, harbours, museums\n"],
+    ],
+    "openai-agents.ts": [
+      ["waiting for approval: buy_ticket\nuser\nfunction_call\n"],
+      ["approved: Here is your ticket.\nuser\nfunction_call\nfunction_call_result\nassistant\n"],
+    ],
+    "strands.ts": [[`${trip(1)}true\n`], [`${trip(2)}true\n`]],
+    "tanstack-ai/chat.ts": [[trip(1) + roles(1)], [trip(2) + roles(2)]],
+    "microsoft-365/agent.ts": [[trip(1) + roles(1)], [trip(2) + roles(2)]],
+    "note-lists.ts": [["[ 'Trams of Rome', 'Buses' ]\n[ 'Trams of Rome' ]\n"]],
   };
-  for (let round = 1; round <= 2; round++) {
-    expect(await linesOf()).toEqual(["waiting: Buy it?"]);
-    const found = "found a ticket to the harbour, ";
-    const before = round === 1 ? "" : `${found}went back, approved: no, left it, `;
-    expect(await linesOf()).toEqual([
-      `${before}${found}approved: yes, bought`,
-      `${before}${found}went back, approved: no, left it`,
-      ...Array(round).fill(["an end: left it, to the hills", "an end: bought, to the harbour"]).flat(),
-    ]);
-  }
+  test.for(Object.entries(programs))("%s", async ([program, rounds], { run }) => {
+    for (const [printed, ...args] of rounds) expect((await run(program, args)).stdout).toContain(printed);
+  });
 });
 
-test("a run of the OpenAI Agents SDK waits in one process and is approved in another", async ({
-  inProcess,
-}) => {
-  const linesOf = async () => {
-    const { stdout, stderr } = await inProcess("openai-agents.ts");
-    expect(stderr).toBe("");
-    return stdout.trim().split("\n");
-  };
-  expect(await linesOf()).toEqual(["waiting for approval: buy_ticket", "user", "function_call"]);
-  expect(await linesOf()).toEqual([
-    "approved: Here is your ticket.",
-    ...["user", "function_call", "function_call_result", "assistant"],
-  ]);
-});
-
-test("the quick start runs, and runs again in the same folder", async ({ folder, inProcess }) => {
-  for (let round = 0; round < 2; round++) {
-    const { stdout, stderr } = await inProcess("quick-start.ts");
-    expect(stdout).toBe("user: Which city has the Atomium?\nassistant: Brussels.\n");
-    expect(stderr).toBe("");
-  }
-  expect(await readdir(folder)).toContain("chats.db");
-});
-
-test("the sessions example runs, and continues its session when run again", async ({ inProcess }) => {
-  for (let visits = 1; visits <= 3; visits++) {
-    const { stdout, stderr } = await inProcess("sessions.ts");
-    expect(stderr).toBe("");
-    const [session, other, listed] = stdout.split("\n");
-    expect(session).toContain(`${visits} events`);
-    expect(session).toContain(`"visits":${visits}`);
-    expect(other).toBe('{"city":"Oslo","user:language":"nl"}');
-    // The session of the first run, without an append since.
-    expect(listed).toContain(visits === 1 ? "rome: " : '"city":"Oslo"');
-  }
-});
-
-test("a chat of a Strands agent continues in another process", async ({ inProcess }) => {
-  for (let turn = 1; turn <= 3; turn++) {
-    const { stdout } = await inProcess("strands.ts");
-    expect(stdout).toBe(`That was your message ${turn}.\ntrue\n`);
-  }
-});
-
-test.for([
-  ["in memory", []],
-  ["in a file", ["sqlite:chats.db"]],
-] as const)(
-  "the summarising chat stays short and forgets nothing, %s",
-  async ([, args], { folder, inProcess }) => {
-    const { stdout, stderr } = await inProcess("summarising-chat.ts", ...args);
-    expect(stderr).toBe("");
-    const lines = stdout.trimEnd().split("\n");
-    const [summary, ...kept] = lines.slice(0, -2);
-    expect(summary).toMatch(
-      /^assistant: The user said: My name is Alice\. I am allergic to nuts\. They planned up to day 1\d\.$/,
-    );
-    expect(kept.length).toBeLessThanOrEqual(8);
-    expect(kept.at(-1)).toBe("assistant: You said: My name is Alice. I am allergic to nuts.");
-    // The history no longer contains the two facts, except in the summary and in the answers based on it.
-    expect(kept.slice(0, -1).join()).not.toMatch(/Alice|nuts/);
-    expect(lines.at(-2)).toMatch(/^46 messages were said, \d are kept, \d+ summaries were written\.$/);
-    expect(lines.at(-1)).toMatch(/^The model was never given more than \d+ messages at once\.$/);
-    expect(Number(/\d+/.exec(lines.at(-1) ?? "")?.[0])).toBeLessThanOrEqual(12);
-    expect(await readdir(folder)).toEqual(args.length === 0 ? [] : expect.arrayContaining(["chats.db"]));
-  },
-);
-
-test("notes are listed by their last edit, and not after their deletion", async ({ inProcess }) => {
-  const { stdout } = await inProcess("note-lists.ts");
-  expect(stdout).toBe("[ 'Trams of Rome', 'Buses' ]\n[ 'Trams of Rome' ]\n");
-});
-
-test("files of the AI SDK's guide become chats, once", async ({ folder, inProcess }) => {
+test.concurrent("files of the AI SDK's guide become chats, once", async ({ folder, run }) => {
   await mkdir(join(folder, ".chats"));
   const file = join(folder, ".chats/abc.json");
   const message = { id: "m1", role: "user", parts: [{ type: "text", text: "Which tram?" }] };
@@ -140,14 +42,14 @@ test("files of the AI SDK's guide become chats, once", async ({ folder, inProces
   const old = { id: "m1", role: "user", content: "Which bus?", createdAt: "2025-01-01T00:00:00.000Z" };
   await writeFile(join(folder, ".chats/old.json"), JSON.stringify([old]));
   for (let round = 1; round <= 2; round++) {
-    const { stdout } = await inProcess("import-ai-sdk-files.ts", ".chats", "ada");
+    const { stdout } = await run("import-ai-sdk-files.ts", [".chats", "ada"]);
     expect(stdout).toBe(
       "old Which bus? 2025-01-01T00:00:00.000Z\nabc Which tram? 2023-11-14T22:13:20.000Z\n",
     );
   }
 });
 
-test("a list of Microsoft's Agent Framework becomes a thread", async ({ folder }) => {
+test.concurrent("a list of Microsoft's Agent Framework becomes a thread", async ({ run }) => {
   const elements = [
     { type: "chat_message", role: "user", contents: [{ type: "text", text: "Which tram?" }] },
     {
@@ -156,8 +58,21 @@ test("a list of Microsoft's Agent Framework becomes a thread", async ({ folder }
     },
     { role: "tool", contents: [{ type: "function_result", call_id: "c1", result: "Line 4" }] },
   ];
-  const program = join(import.meta.dirname, "../import-agent-framework.ts");
-  const importing = run(process.execPath, [program, "thread_1"], { cwd: folder });
-  importing.child.stdin?.end(elements.map((one) => JSON.stringify(one)).join("\n"));
-  expect((await importing).stdout).toBe("user assistant tool\n");
+  const lines = elements.map((one) => JSON.stringify(one)).join("\n");
+  expect((await run("import-agent-framework.ts", ["thread_1"], lines)).stdout).toBe("user assistant tool\n");
+});
+
+test.concurrent("assistant-ui shows the chats and messages of a killed server", async ({ folder, run }) => {
+  const messages: string[] = [];
+  for (let turn = 1; turn <= 3; turn++) {
+    const program = join(import.meta.dirname, "../assistant-ui/server.ts");
+    await using server = await startServer([program, "0"], { cwd: folder });
+    const { stdout } = await run("test/assistant-ui/visit.ts", [server.url, `Question ${turn}?`]);
+    messages.push(`Question ${turn}?`, `That was your message ${turn}.`);
+    if (turn === 2) expect(messages.splice(1, 1)).toEqual(["That was your message 1."]);
+    // The visit deletes the second message that is shown.
+    if (turn === 3) messages.splice(1, 1);
+    const before = turn === 1 ? [] : ["Question 1?"];
+    expect(JSON.parse(stdout)).toEqual({ before, messages, after: ["Question 1?"] });
+  }
 });

@@ -1,7 +1,6 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { chat, EventType, type StreamChunk, type TextOptions, toolDefinition } from "@tanstack/ai";
 import { expect, test } from "vitest";
-import { StoredMemory } from "../llamaindex/memory.ts";
 import { ScrollbackStorage } from "../microsoft-365/storage.ts";
 import { EchoModel } from "../tanstack-ai/echo-model.ts";
 import { history } from "../tanstack-ai/history.ts";
@@ -55,16 +54,4 @@ test("Microsoft 365: an item has the eTag of its write, and another eTag fails w
   await storage.delete(["b"]);
   expect(await storage.read(["a", "b"])).toEqual({ a: { n: 4, eTag: expect.any(String) } });
   await expect(storage.read([])).rejects.toThrow("keys must not be empty");
-});
-
-test("LlamaIndex: a memory starts with the messages that another one added, and clearing it clears the thread", async () => {
-  await using stores = createMemoryStores();
-  const store = stores.open("ada");
-  const memory = await StoredMemory.open(store);
-  await memory.add({ role: "user", content: "Which tram?", options: { seen: true } });
-  const other = await StoredMemory.open(store);
-  expect(await other.get()).toEqual([{ role: "user", content: "Which tram?", options: { seen: true } }]);
-  await other.clear();
-  expect(await other.get()).toEqual([]);
-  expect(await (await StoredMemory.open(store)).get()).toEqual([]);
 });

@@ -1,5 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
-
 /** The next step of the scripted model: words of text, a tool call, or a failure. */
 export type Step =
   | { readonly text: string; readonly wordMs?: number }
@@ -10,8 +8,8 @@ export type Step =
 export interface Turn {
   /** The user's last message. */
   readonly text: string;
-  /** The result of the last tool call of this turn; undefined without a result. */
-  readonly output?: unknown;
+  /** The result of the last tool call of this turn, `{}` for a denied one; undefined without a result. */
+  readonly output?: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface Scene {
@@ -28,9 +26,9 @@ const scenes: readonly Scene[] = [
       const [name = "draft.txt"] = /[\w-]+\.\w+/.exec(text) ?? [];
       if (output === undefined)
         return [{ text: `I can delete \`${name}\` for you.` }, { tool: "deleteFile", input: { name } }];
-      if (isRecord(output) && output.deleted === true)
+      if (output.deleted === true)
         return [{ text: `Done. \`${name}\` is deleted. The other files are as they were.` }];
-      if (isRecord(output) && output.deleted === false)
+      if (output.deleted === false)
         return [{ text: `There is no file \`${name}\`, so nothing was deleted.` }];
       return [{ text: `I left \`${name}\` where it is.` }];
     },
@@ -39,13 +37,12 @@ const scenes: readonly Scene[] = [
     when: /\b(weekend|trip|travel)\b/i,
     title: "A weekend away",
     play({ output }) {
+      if (typeof output?.answer === "string") return [{ text: weekend(output.answer) }];
       const question = "What should the weekend be mostly about?";
-      if (!isRecord(output) || typeof output.answer !== "string")
-        return [
-          { text: "Happy to. One question first." },
-          { tool: "askUser", input: { question, options: ["Food", "Museums", "A long walk"] } },
-        ];
-      return [{ text: weekend(output.answer) }];
+      return [
+        { text: "Happy to. One question first." },
+        { tool: "askUser", input: { question, options: ["Food", "Museums", "A long walk"] } },
+      ];
     },
   },
   {
@@ -85,17 +82,6 @@ export function titleFor(text: string): string {
   const scene = scenes.find(({ when }) => when.test(text));
   return scene?.title ?? (text.trim().split(/\s+/).slice(0, 6).join(" ") || "A chat");
 }
-
-/** The words of a text in order, each with the following space. */
-export async function* speak(text: string, wordMs: number, signal?: AbortSignal): AsyncGenerator<string> {
-  for (const [word] of text.matchAll(/\S+\s*/g)) {
-    await wait(wordMs, undefined, signal === undefined ? {} : { signal });
-    yield word;
-  }
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
 
 const numbers = (last: number) => Array.from({ length: Math.min(last, 1_000) }, (_, i) => i + 1).join(" ");
 
@@ -138,14 +124,7 @@ Replace the URL by \`redis://…\`, \`mongodb://…\`, \`dynamodb://…\` or \`p
 
 const weekend = (about: string) => `A weekend for **${about.toLowerCase()}**, without a car:
 
-### Saturday
-- Morning: the covered market, open from 7:00
-- Afternoon: the old harbour by line 4, then along the quay
-- Evening: dinner in the brewers' quarter
-
-### Sunday
-- A late breakfast by the canal
-- The botanical garden, best before noon
-- Train home at 17:12
+- Saturday: the covered market, the old harbour by line 4, dinner in the brewers' quarter
+- Sunday: a late breakfast by the canal, then the train home at 17:12
 
 > Book the dinner now. The rest needs no tickets.`;

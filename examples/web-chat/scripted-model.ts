@@ -1,6 +1,7 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
-import { play, type Step, speak, type Turn, titleFor } from "./script.ts";
+import { play, type Step, type Turn, titleFor } from "./script.ts";
 
 type Options = Parameters<MockLanguageModelV4["doStream"]>[0];
 type Prompt = Options["prompt"];
@@ -52,10 +53,9 @@ async function* partsOf(steps: readonly Step[], signal: AbortSignal | undefined)
       continue;
     }
     const id = `text-${index}`;
-    let isBegun = false;
-    for await (const delta of speak(step.text, step.wordMs ?? WORD_MS, signal)) {
-      if (!isBegun) yield { type: "text-start", id };
-      isBegun = true;
+    for (const { 0: delta, index: at } of step.text.matchAll(/\S+\s*/g)) {
+      await wait(step.wordMs ?? WORD_MS, undefined, signal && { signal });
+      if (at === 0) yield { type: "text-start", id };
       yield { type: "text-delta", id, delta };
     }
     yield { type: "text-end", id };
@@ -71,15 +71,13 @@ async function* partsOf(steps: readonly Step[], signal: AbortSignal | undefined)
 function turnOf(prompt: Prompt): Turn {
   const at = prompt.findLastIndex(({ role }) => role === "user");
   const text = textOf(prompt[at]);
-  const outputs = prompt.slice(Math.max(at, 0)).flatMap((message) =>
-    message.role === "tool"
-      ? message.content.flatMap((part) => {
-          if (part.type !== "tool-result") return [];
-          return [part.output.type === "json" ? part.output.value : part.output.type];
-        })
-      : [],
-  );
-  return outputs.length === 0 ? { text } : { text, output: outputs.at(-1) };
+  const results = prompt
+    .slice(Math.max(at, 0))
+    .flatMap(({ role, content }) =>
+      role === "tool" ? content.filter((part) => part.type === "tool-result") : [],
+    );
+  const output = results.at(-1)?.output;
+  return { text, output: output && (output.type === "json" ? Object(output.value) : {}) };
 }
 
 function textOf(message: Prompt[number] | undefined): string {

@@ -9,7 +9,7 @@ import { openStores } from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import sirv from "sirv";
 import { chooseModel, INSTRUCTIONS } from "./model.ts";
-import { createOwners } from "./owner.ts";
+import { newCookie, ownerOf } from "./owner.ts";
 import { type ChatMessage, prepareFiles, tools } from "./tools.ts";
 
 const { PORT = "3000", REDIS_URL, ALLOW_IMPORT } = process.env;
@@ -17,7 +17,6 @@ const [, , url = "sqlite:.web-chat/chats.db"] = process.argv;
 
 await mkdir(".web-chat", { recursive: true });
 await prepareFiles();
-const owners = await createOwners(".web-chat/cookie-secret");
 const stores = await openStores(url);
 await stores.setup();
 const chats = new ChatStore<ChatMessage>({ stores, ...uiMessages<ChatMessage>({ tools }) });
@@ -31,7 +30,7 @@ const chat = createChatHandler<ChatMessage>({
 });
 
 async function answer(request: Request): Promise<Response> {
-  const owner = owners.read(request.headers.get("cookie") ?? undefined);
+  const owner = ownerOf(request.headers.get("cookie") ?? undefined);
   if (owner === undefined) return Response.json({ error: "UNAUTHENTICATED" }, { status: 401 });
   // The cookie belongs to this site only; so do its requests.
   if (!["same-origin", "none", null].includes(request.headers.get("sec-fetch-site")))
@@ -54,8 +53,7 @@ const page = sirv(join(import.meta.dirname, "dist"), {
 });
 const server = createServer((request, response) => {
   if (request.url?.startsWith("/api/")) return api(request, response);
-  const cookie = owners.cookieFor(request.headers.cookie);
-  if (cookie !== undefined) response.setHeader("set-cookie", cookie);
+  if (ownerOf(request.headers.cookie) === undefined) response.setHeader("set-cookie", newCookie());
   response.setHeader("content-security-policy", "default-src 'self'");
   page(request, response, () => void response.writeHead(404).end());
 });

@@ -40,5 +40,4 @@ export const tools = {
   }),
 };
 
-export type ChatTools = InferUITools<typeof tools>;
-export type ChatMessage = UIMessage<unknown, UIDataTypes, ChatTools>;
+export type ChatMessage = UIMessage<unknown, UIDataTypes, InferUITools<typeof tools>>;

@@ -9,20 +9,7 @@ import {
   SortKey,
   type StoredEntry,
 } from "@scrollback/store-core/driver";
-import {
-  boundsOf,
-  fromBytes,
-  namesBetween,
-  type Reply,
-  type Statement,
-  select,
-  statement,
-  toBytes,
-  type Value,
-} from "./statements.ts";
-
-/** How the index sends a statement. */
-export type Send = (statement: Statement) => Promise<Reply>;
+import { boundsOf, fromBytes, namesBetween, type Send, select, toBytes, type Value } from "./statements.ts";
 
 const COLUMNS = ["entry_key", "id", "version", "sort", "value", "expires_at"];
 const AT_PLACE = "list = ? AND entry_key = ? AND id = ?";
@@ -43,15 +30,13 @@ export class MariadbEntries implements EntryIndex {
     const isThere = alive();
     const { sort, version, value, expiresAt } = fieldsOf(put);
     const { insertId } = await this.#send(
-      statement(
-        `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO ${this.#table} (list, entry_key, id, name, sort, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE
   version = IF(${isThere}, version + 0 * LAST_INSERT_ID(1), VALUES(version)),
   sort = IF(${isThere}, sort, VALUES(sort)),
   value = IF(${isThere}, value, VALUES(value)),
   expires_at = IF(${isThere}, expires_at, VALUES(expires_at))`,
-        [...placeOf(put), toBytes(put.index), sort, version, value, expiresAt],
-      ),
+      [...placeOf(put), toBytes(put.index), sort, version, value, expiresAt],
     );
     return insertId === 0;
   }
@@ -60,33 +45,30 @@ ON DUPLICATE KEY UPDATE
   async updateEntry(put: EntryPut): Promise<number | null> {
     const { sort, version, value, expiresAt } = fieldsOf(put);
     const { insertId } = await this.#send(
-      statement(
-        `UPDATE ${this.#table} SET
+      `UPDATE ${this.#table} SET
   version = LAST_INSERT_ID(version + 1) - 1,
   sort = IF(version < ?, ?, sort),
   value = IF(version < ?, ?, value),
   expires_at = IF(version < ?, ?, expires_at),
   version = GREATEST(version, ?)
 WHERE ${AT_PLACE} AND ${alive()}`,
-        [version, sort, version, value, version, expiresAt, version, ...placeOf(put)],
-      ),
+      [version, sort, version, value, version, expiresAt, version, ...placeOf(put)],
     );
     return insertId === 0 ? null : insertId - 1;
   }
 
   async removeEntry(place: EntryPlace): Promise<boolean> {
     const { count } = await this.#send(
-      statement(`DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`, placeOf(place)),
+      `DELETE FROM ${this.#table} WHERE ${AT_PLACE} AND ${alive()}`,
+      placeOf(place),
     );
     return count === 1;
   }
 
   async entriesOf({ index, key }: Pick<EntryPlace, "index" | "key">): Promise<readonly StoredEntry[]> {
     const { rows } = await this.#send(
-      select(COLUMNS, `FROM ${this.#table} WHERE list = ? AND entry_key = ? AND ${alive()}`, [
-        listOf(index),
-        toBytes(key),
-      ]),
+      select(COLUMNS, `FROM ${this.#table} WHERE list = ? AND entry_key = ? AND ${alive()}`),
+      [listOf(index), toBytes(key)],
     );
     return rows.map(entryOf);
   }
@@ -100,8 +82,8 @@ WHERE ${AT_PLACE} AND ${alive()}`,
         `FROM ${this.#table} FORCE INDEX (by_order) WHERE list = ?
 AND (sort ${than} ? OR sort = ? AND (entry_key ${than} ? OR entry_key = ? AND id ${than} ?)) AND ${alive()}
 ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
-        [listOf(index), sort, sort, key, key, id, limit + 1],
       ),
+      [listOf(index), sort, sort, key, key, id, limit + 1],
     );
     return EntryPage.of(rows.map(entryOf), limit);
   }
@@ -112,8 +94,8 @@ ORDER BY sort ${order}, entry_key ${order}, id ${order} LIMIT ?`,
       select(
         ["DISTINCT name"],
         `FROM ${this.#table} WHERE ${namesBetween("name")} AND ${alive()} ORDER BY name LIMIT ?`,
-        [...boundsOf(prefix, IndexListing.nameOfCursor(asked) ?? ""), limit + 1],
       ),
+      [...boundsOf(prefix, IndexListing.nameOfCursor(asked) ?? ""), limit + 1],
     );
     return IndexListing.of(
       rows.map(([name]) => fromBytes(name)),

@@ -21,17 +21,7 @@ import { MariadbEntries } from "./entries.ts";
 import { classifyError, isKeyTaken, withoutValues } from "./errors.ts";
 import type { MariadbTable } from "./options.ts";
 import { createTables, entriesOf, pagesOf, quoted } from "./setup.ts";
-import {
-  boundsOf,
-  fromBytes,
-  namesBetween,
-  type Reply,
-  type Statement,
-  select,
-  statement,
-  toBytes,
-  type Value,
-} from "./statements.ts";
+import { boundsOf, fromBytes, namesBetween, type Reply, select, toBytes, type Value } from "./statements.ts";
 
 const capabilities: DocumentCapabilities = Object.freeze({
   backend: "mariadb",
@@ -60,7 +50,7 @@ export class MariadbDocuments implements DocumentDatabase {
     this.#heads = quoted(tableName);
     this.#pages = pagesOf(tableName);
     this.#calls = new PooledCalls(connectionsOf(table));
-    this.index = new MariadbEntries(entriesOf(tableName), (one) => this.#send(one));
+    this.index = new MariadbEntries(entriesOf(tableName), (sql, values) => this.#send(sql, values));
     const { host, port, database } = locationOf(client.pool);
     this.#server = hostAndPort(host, port);
     this.target = {
@@ -73,7 +63,7 @@ export class MariadbDocuments implements DocumentDatabase {
   /** Fails in a table without a primary key, in which a thread could have two heads. */
   async load(threadId: string): Promise<LoadedHead | null> {
     const from = `FROM ${this.#heads} FORCE INDEX (PRIMARY) WHERE thread = ?`;
-    const [row] = (await this.#send(select(["token", "head", "tail"], from, [toBytes(threadId)]))).rows;
+    const [row] = (await this.#send(select(["token", "head", "tail"], from), [toBytes(threadId)])).rows;
     if (!row) return null;
     const [token = "", json = "", tail = ""] = row.map(fromBytes);
     const head = DocumentJson.toHead(json, { token, tail });
@@ -90,10 +80,8 @@ export class MariadbDocuments implements DocumentDatabase {
     ];
     if (!expected) return await this.#insert([toBytes(threadId), ...columns]);
     const { count } = await this.#send(
-      statement(
-        `UPDATE ${this.#heads} SET token = ?, until = ?, head = ?, tail = ? WHERE thread = ? AND ? IN (token, head)`,
-        [...columns, toBytes(threadId), Buffer.from(expected.token, "latin1")],
-      ),
+      `UPDATE ${this.#heads} SET token = ?, until = ?, head = ?, tail = ? WHERE thread = ? AND ? IN (token, head)`,
+      [...columns, toBytes(threadId), Buffer.from(expected.token, "latin1")],
     );
     return count === 1;
   }
@@ -101,18 +89,16 @@ export class MariadbDocuments implements DocumentDatabase {
   async write(threadId: string, pages: readonly Page[]): Promise<void> {
     for (const rows of batched(threadId, pages)) {
       await this.#send(
-        statement(
-          `INSERT INTO ${this.#pages} (thread, id, until, messages) VALUES ${rows.map(() => "(?, ?, ?, ?)").join(", ")}
+        `INSERT INTO ${this.#pages} (thread, id, until, messages) VALUES ${rows.map(() => "(?, ?, ?, ?)").join(", ")}
 ON DUPLICATE KEY UPDATE id = VALUES(id)`,
-          rows.flat(),
-        ),
+        rows.flat(),
       );
     }
   }
 
   async read(threadId: string, ids: readonly string[]): Promise<Page[]> {
     const where = `FROM ${this.#pages} WHERE thread = ? AND id IN (?)`;
-    const { rows } = await this.#send(select(["id", "messages", "until"], where, keysOf(threadId, ids)));
+    const { rows } = await this.#send(select(["id", "messages", "until"], where), keysOf(threadId, ids));
     return rows.map(([id, messages, until]) => ({
       id: fromBytes(id),
       messages: DocumentJson.toMessages(fromBytes(messages)),
@@ -123,31 +109,28 @@ ON DUPLICATE KEY UPDATE id = VALUES(id)`,
   async raise(threadId: string, ids: readonly string[], until: number | undefined): Promise<void> {
     const [set, where] = until === undefined ? ["NULL", "IS NOT NULL"] : [`${until}`, `< ${until}`];
     await this.#send(
-      statement(
-        `UPDATE ${this.#pages} SET until = ${set} WHERE thread = ? AND id IN (?) AND until ${where}`,
-        keysOf(threadId, ids),
-      ),
+      `UPDATE ${this.#pages} SET until = ${set} WHERE thread = ? AND id IN (?) AND until ${where}`,
+      keysOf(threadId, ids),
     );
   }
 
   async remove(threadId: string, ids: readonly string[]): Promise<void> {
-    await this.#send(
-      statement(`DELETE FROM ${this.#pages} WHERE thread = ? AND id IN (?)`, keysOf(threadId, ids)),
-    );
+    await this.#send(`DELETE FROM ${this.#pages} WHERE thread = ? AND id IN (?)`, keysOf(threadId, ids));
   }
 
   async keys(threadId: string): Promise<string[]> {
-    const { rows } = await this.#send(
-      select(["id"], `FROM ${this.#pages} WHERE thread = ?`, [toBytes(threadId)]),
-    );
+    const { rows } = await this.#send(select(["id"], `FROM ${this.#pages} WHERE thread = ?`), [
+      toBytes(threadId),
+    ]);
     return rows.map(([id]) => fromBytes(id));
   }
 
   async list({ prefix, limit, after = "" }: HeadsRequest): Promise<HeadListing> {
     const from = `FROM ${this.#heads} WHERE ${namesBetween("thread")} ORDER BY thread LIMIT ?`;
-    const { rows } = await this.#send(
-      select(["thread", "token", "head"], from, [...boundsOf(prefix, after), limit + 1]),
-    );
+    const { rows } = await this.#send(select(["thread", "token", "head"], from), [
+      ...boundsOf(prefix, after),
+      limit + 1,
+    ]);
     const heads = rows.slice(0, limit).map((row) => {
       const [threadId = "", token = "", head = ""] = row.map(fromBytes);
       return { threadId, head: DocumentJson.toHead(head, { token }) };
@@ -157,7 +140,7 @@ ON DUPLICATE KEY UPDATE id = VALUES(id)`,
   }
 
   async setup(): Promise<void> {
-    await createTables((one) => this.#send(one), this.#table.tableName);
+    await createTables((sql, values) => this.#send(sql, values), this.#table.tableName);
   }
 
   close(): Promise<void> {
@@ -172,10 +155,8 @@ ON DUPLICATE KEY UPDATE id = VALUES(id)`,
   async #insert(row: readonly Value[]): Promise<boolean> {
     try {
       await this.#send(
-        statement(
-          `INSERT INTO ${this.#heads} (thread, token, until, head, tail) VALUES (?, ?, ?, ?, ?)`,
-          row,
-        ),
+        `INSERT INTO ${this.#heads} (thread, token, until, head, tail) VALUES (?, ?, ?, ?, ?)`,
+        row,
       );
       return true;
     } catch (error) {
@@ -185,7 +166,7 @@ ON DUPLICATE KEY UPDATE id = VALUES(id)`,
   }
 
   /** Sends a statement in one round trip, with its values in it: preparing it first would be another one. */
-  async #send({ sql, values }: Statement): Promise<Reply> {
+  async #send(sql: string, values: readonly Value[] = []): Promise<Reply> {
     const text = format(sql, [...values]);
     const send = (connection: MariadbConnection) => replyOn(connection, text);
     try {

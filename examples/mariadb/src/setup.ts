@@ -1,6 +1,6 @@
 import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
 import { isTableMissing } from "./errors.ts";
-import { type Reply, type Statement, select, statement } from "./statements.ts";
+import { type Send, select } from "./statements.ts";
 
 /** A table's name in SQL. */
 export const quoted = (tableName: string) => `\`${tableName}\``;
@@ -85,9 +85,6 @@ const smallPackets: ErrorClassification = {
   message: `mariadb: the server's max_allowed_packet must be at least ${MIN_PACKET_BYTES}; raise it`,
 };
 
-/** Sends a statement. */
-export type Send = (statement: Statement) => Promise<Reply>;
-
 /** Creates missing tables, for which alone it needs the privilege to create one, and checks what a commit does not use. */
 export async function createTables(send: Send, tableName: string): Promise<void> {
   const { rows } = await send(select(["@@max_allowed_packet"], ""));
@@ -100,10 +97,10 @@ export async function createTables(send: Send, tableName: string): Promise<void>
   ] as const;
   for (const [definition, probes] of tables) {
     try {
-      for (const probe of probes) await send(statement(probe));
+      for (const probe of probes) await send(probe);
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      await send(statement(definition));
+      await send(definition);
     }
   }
 }

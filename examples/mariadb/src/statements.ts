@@ -6,14 +6,6 @@ export const toBytes = (text: string): Buffer => Buffer.from(text);
 /** The text of a column of bytes. A column that another program emptied is an empty text. */
 export const fromBytes = (value: unknown): string => (value instanceof Buffer ? value.toString() : "");
 
-/** A statement with `?` for each of its values. A list of values is written with commas. */
-export interface Statement {
-  readonly sql: string;
-  readonly values: readonly Value[];
-}
-
-export const statement = (sql: string, values: readonly Value[] = []): Statement => ({ sql, values });
-
 /** The reply to a statement: its rows, or what it changed. */
 export interface Reply {
   readonly rows: readonly (readonly unknown[])[];
@@ -23,16 +15,16 @@ export interface Reply {
   readonly insertId: number;
 }
 
+/** Sends a statement with `?` for each of its values. A list of values is written with commas. */
+export type Send = (sql: string, values?: readonly Value[]) => Promise<Reply>;
+
 /**
  * A SELECT with one row more, whose last column is 1 if the connection is in a transaction, in which a read may be old. mysql2 returns
  * the server's status only with replies without rows.
  */
-export function select(columns: readonly string[], rest: string, values: readonly Value[] = []): Statement {
+export function select(columns: readonly string[], rest: string): string {
   const nulls = columns.map(() => "NULL").join(", ");
-  return statement(
-    `(SELECT ${columns.join(", ")}, NULL ${rest}) UNION ALL SELECT ${nulls}, @@in_transaction`,
-    values,
-  );
+  return `(SELECT ${columns.join(", ")}, NULL ${rest}) UNION ALL SELECT ${nulls}, @@in_transaction`;
 }
 
 /** A condition on names: with a prefix and after another name, see {@link boundsOf}. */

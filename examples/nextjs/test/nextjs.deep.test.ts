@@ -10,7 +10,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { packedPackages } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
 import { load, startBrowser, type TestBrowser } from "../../../test/browser.ts";
-import { buildApp, credentials, type StartedApp, startApp } from "./next-app.ts";
+import type { ServerProcess } from "../../test/server-process.ts";
+import { buildApp, credentials, startApp } from "./next-app.ts";
 
 const run = promisify(execFile);
 const app = join(import.meta.dirname, "..");
@@ -40,7 +41,7 @@ async function databaseOn(backend: string): Promise<string> {
 }
 
 /** Sends a message to the app's route, and returns the answer's text and the number of stored messages. */
-async function ask({ url, output }: StartedApp, text: string) {
+async function ask({ url, output }: ServerProcess, text: string) {
   const id = crypto.randomUUID();
   const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
   const response = await fetch(`${url}/api/chat`, {

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { load, startBrowser } from "../../../test/browser.ts";
 import { ChatPage } from "./chat-page.ts";
 import { importChats } from "./import-chats.ts";
-import { startWebChat } from "./server-process.ts";
+import { startWebChat } from "./web-chat.ts";
 
 const [, , target = join(import.meta.dirname, "../../../docs/images/web-chat")] = process.argv;
 const DAY_MS = 86_400_000;

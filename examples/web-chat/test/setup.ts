@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { startBrowser, type TestBrowser, type Visit } from "../../../test/browser.ts";
+import type { ServerProcess } from "../../test/server-process.ts";
 import { ChatPage } from "./chat-page.ts";
-import { type ServerProcess, startWebChat, type WebChatOptions } from "./server-process.ts";
+import { startWebChat, type WebChatOptions } from "./web-chat.ts";
 
 export interface WebChatTests {
   readonly server: ServerProcess;

@@ -7,8 +7,6 @@ export interface MenuItem {
   readonly choose: () => void;
 }
 
-const GAP_PX = 4;
-
 /** A button that opens a list of commands. Arrow keys, Home and End move in it; Escape closes it. */
 export function Menu({
   label,
@@ -22,15 +20,6 @@ export function Menu({
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
-
-  const place = () => {
-    if (button.current === null || list.current === null) return;
-    const at = button.current.getBoundingClientRect();
-    const { offsetWidth: width, offsetHeight: height } = list.current;
-    const fitsBelow = at.bottom + GAP_PX + height < innerHeight;
-    list.current.style.top = `${fitsBelow ? at.bottom + GAP_PX : at.top - GAP_PX - height}px`;
-    list.current.style.left = `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8))}px`;
-  };
 
   const onKeyDown = (event: KeyboardEvent) => {
     const entries: (Element | null)[] = [...(list.current?.querySelectorAll("button") ?? [])];
@@ -68,7 +57,6 @@ export function Menu({
         onToggle={({ newState }) => {
           button.current?.setAttribute("aria-expanded", String(newState === "open"));
           if (newState !== "open") return;
-          place();
           list.current?.querySelector("button")?.focus({ preventScroll: true });
         }}
       >

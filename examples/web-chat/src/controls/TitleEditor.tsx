@@ -1,15 +1,13 @@
 import { useRef, useState } from "react";
 
-/** Edits a title in place. Enter and loss of focus save; Escape does not. */
-export function TitleEditor({
-  title,
-  onSave,
-  onCancel,
-}: {
+interface Props {
   readonly title: string;
-  readonly onSave: (title: string) => void;
-  readonly onCancel: () => void;
-}) {
+  /** Called with the new title; without one if it is the same or Escape was pressed. */
+  readonly onDone: (title?: string) => void;
+}
+
+/** Edits a title in place. Enter and loss of focus save; Escape does not. */
+export function TitleEditor({ title, onDone }: Props) {
   const [text, setText] = useState(title);
   // Enter removes the field, which fires another blur event.
   const isDone = useRef(false);
@@ -17,8 +15,7 @@ export function TitleEditor({
     if (isDone.current) return;
     isDone.current = true;
     const next = text.trim();
-    if (save && next !== "" && next !== title) onSave(next);
-    else onCancel();
+    onDone(save && next !== "" && next !== title ? next : undefined);
   };
   return (
     <input

@@ -32,10 +32,9 @@ export function ChatHeader({ chat, isNew, commands, onShowChats, onOpen }: Props
       {isRenaming && chat ? (
         <TitleEditor
           title={title}
-          onCancel={() => setIsRenaming(false)}
-          onSave={(next) => {
+          onDone={(next) => {
             setIsRenaming(false);
-            commands.rename(chat, next);
+            if (next !== undefined) commands.rename(chat, next);
           }}
         />
       ) : (

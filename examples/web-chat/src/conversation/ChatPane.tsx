@@ -66,30 +66,28 @@ export function ChatPane(props: Props) {
       <ChatHeader chat={known.current ?? stored?.chat} {...props} />
       {loading.is === "loading" && <ConversationSkeleton />}
       {loading.is === "missing" && (
-        <Blank title="This chat does not exist" text="It may have been deleted.">
-          <button type="button" className="button" onClick={() => props.onOpen(undefined)}>
-            Start a new chat
-          </button>
-        </Blank>
+        <Blank
+          title="This chat does not exist"
+          text="It may have been deleted."
+          action="Start a new chat"
+          onAction={() => props.onOpen(undefined)}
+        />
       )}
       {loading.is === "failed" && (
-        <Blank title="The chat could not be loaded" text={loading.text}>
-          <button type="button" className="button" onClick={() => void load()}>
-            Try again
-          </button>
-        </Blank>
+        <Blank
+          title="The chat could not be loaded"
+          text={loading.text}
+          action="Try again"
+          onAction={() => void load()}
+        />
       )}
       {loading.is === "ready" && (
         <Conversation
+          {...props}
           key={loading.round}
-          chatId={chatId}
           stored={loading.stored}
           draft={loading.draft}
           onReload={load}
-          onStarted={props.onStarted}
-          onChanged={props.onChanged}
-          onOpen={props.onOpen}
-          onFailed={props.onFailed}
         />
       )}
     </>
@@ -102,20 +100,16 @@ function draftOf(unsent: ChatMessage | undefined, { messages }: StoredChat): str
   return unsent.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-function Blank({
-  title,
-  text,
-  children,
-}: {
-  readonly title: string;
-  readonly text: string;
-  readonly children: React.ReactNode;
-}) {
+type BlankProps = Readonly<Record<"title" | "text" | "action", string> & { onAction: () => void }>;
+
+function Blank({ title, text, action, onAction }: BlankProps) {
   return (
     <div className="blank" role="alert">
       <h2>{title}</h2>
       <p>{text}</p>
-      {children}
+      <button type="button" className="button" onClick={onAction}>
+        {action}
+      </button>
     </div>
   );
 }

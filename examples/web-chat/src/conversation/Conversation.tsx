@@ -3,6 +3,7 @@ import { type ChatMessage, client, type StoredChat } from "../api.ts";
 import { IconButton } from "../controls/IconButton.tsx";
 import { DownIcon } from "../controls/icons.tsx";
 import { Message } from "../message/Message.tsx";
+import type { MessageActions } from "../message/MessagePart.tsx";
 import { textOf } from "../message/text-of.ts";
 import { useKeptPosition } from "../state/use-kept-position.ts";
 import { useStickToEnd } from "../state/use-stick-to-end.ts";
@@ -34,13 +35,12 @@ export function Conversation({
   onOpen,
   onFailed,
 }: Props) {
-  const conversation = useConversation(chatId, stored, { changed: onChanged });
+  const conversation = useConversation(chatId, stored, onChanged);
   const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
   const keepPosition = useKeptPosition(scroller, content);
   const [text, setText] = useState(draft);
   const field = useRef<HTMLTextAreaElement>(null);
-  const focusField = () => field.current?.focus();
 
   const hasStarted = useRef(stored !== undefined);
   useEffect(() => {
@@ -49,12 +49,17 @@ export function Conversation({
     onStarted();
   }, [messages.length, onStarted]);
 
-  const send = (what: string) => {
+  const thenFocus =
+    <Input extends unknown[]>(work: (...input: Input) => void) =>
+    (...input: Input) => {
+      work(...input);
+      field.current?.focus();
+    };
+  const send = thenFocus((what: string) => {
     conversation.send(what);
     setText("");
     goToEnd();
-    focusField();
-  };
+  });
   const branch = async (messageId: string) => {
     try {
       onOpen((await client.fork(chatId, { at: messageId })).id);
@@ -62,6 +67,13 @@ export function Conversation({
     } catch {
       onFailed("The branch could not be made.");
     }
+  };
+  const actions: MessageActions = {
+    edit: thenFocus(conversation.edit),
+    regenerate: thenFocus(conversation.regenerate),
+    approve: thenFocus(conversation.approve),
+    answer: thenFocus(conversation.answer),
+    branch: (messageId) => void branch(messageId),
   };
   const loadOlder = async () => {
     keepPosition();
@@ -92,23 +104,7 @@ export function Conversation({
                 isLost={isLost && isLast}
                 isUnsent={isRefused && isLast && message.role === "user"}
                 canChange={!isAnswering && trouble === undefined}
-                onEdit={(next) => {
-                  conversation.edit(message.id, next);
-                  focusField();
-                }}
-                onRegenerate={() => {
-                  conversation.regenerate(message.id);
-                  focusField();
-                }}
-                onBranch={() => void branch(message.id)}
-                onApprove={(approvalId, isApproved) => {
-                  conversation.approve(approvalId, isApproved);
-                  focusField();
-                }}
-                onAnswer={(toolCallId, answer) => {
-                  conversation.answer(toolCallId, answer);
-                  focusField();
-                }}
+                actions={actions}
               />
             );
           })}
@@ -148,10 +144,9 @@ export function Conversation({
           isAnswering={isAnswering}
           onText={setText}
           onSend={send}
-          onStop={() => {
-            focusField();
-            void conversation.stop().catch(() => onFailed("The answer could not be stopped."));
-          }}
+          onStop={thenFocus(
+            () => void conversation.stop().catch(() => onFailed("The answer could not be stopped.")),
+          )}
         />
       </div>
       <Announcer

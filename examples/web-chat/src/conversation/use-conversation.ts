@@ -5,14 +5,7 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import {
-  ChatClientError,
-  type ChatMessage,
-  client,
-  type MessageState,
-  readChat,
-  type StoredChat,
-} from "../api.ts";
+import { ChatClientError, type ChatMessage, client, readChat, type StoredChat } from "../api.ts";
 
 /** The interval for reading a chat while another server generates its answer. */
 const FOLLOW_MS = 2_000;
@@ -28,33 +21,8 @@ export type Trouble =
   | { readonly is: "disconnected" }
   | { readonly is: "refused"; readonly text: string };
 
-export interface ConversationState {
-  readonly messages: readonly ChatMessage[];
-  readonly statuses: Readonly<Record<string, MessageState>>;
-  /** Whether an answer is being generated, for this page or another one. */
-  readonly isAnswering: boolean;
-  /** Whether the process that generated the last answer has ended. */
-  readonly isLost: boolean;
-  readonly trouble: Trouble | undefined;
-  readonly older: string | undefined;
-}
-
-export interface ConversationActions {
-  send(text: string): void;
-  edit(messageId: string, text: string): void;
-  regenerate(messageId?: string): void;
-  stop(): Promise<void>;
-  approve(approvalId: string, isApproved: boolean): void;
-  answer(toolCallId: string, answer: string): void;
-  loadOlder(): Promise<void>;
-}
-
 /** A conversation: the SDK's chat, and the stored status of its messages. */
-export function useConversation(
-  chatId: string,
-  stored: StoredChat | undefined,
-  on: { changed(): void },
-): ConversationState & ConversationActions {
+export function useConversation(chatId: string, stored: StoredChat | undefined, changed: () => void) {
   const [statuses, setStatuses] = useState(stored?.statuses ?? {});
   const [older, setOlder] = useState(stored?.older);
   const [run, setRun] = useState(stored?.chat.run);
@@ -81,7 +49,6 @@ export function useConversation(
     onError: (error) => setTrouble(troubleOf(error)),
   });
   const { setMessages, status } = chat;
-  const { changed } = on;
 
   const adopt = useCallback((now: StoredChat) => {
     setStatuses((before) => ({ ...before, ...now.statuses }));
@@ -133,7 +100,7 @@ export function useConversation(
     return () => clearInterval(timer);
   }, [isElsewhere, refresh, changed]);
 
-  const begin = (work: Promise<void>) => {
+  const begin = (work: void | PromiseLike<void>) => {
     setTrouble(undefined);
     void work;
   };
@@ -141,27 +108,27 @@ export function useConversation(
   return {
     messages: chat.messages.filter(hasContent),
     statuses,
+    /** Whether an answer is being generated, for this page or another one. */
     isAnswering: isBusy || isElsewhere,
+    /** Whether the process that generated the last answer has ended. */
     isLost: run?.state === "lost" && !isBusy,
     trouble,
     older,
-    send: (text) => begin(chat.sendMessage({ text })),
-    edit: (messageId, text) => begin(chat.sendMessage({ text, messageId })),
-    regenerate: (messageId) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
+    send: (text: string) => begin(chat.sendMessage({ text })),
+    edit: (messageId: string, text: string) => begin(chat.sendMessage({ text, messageId })),
+    regenerate: (messageId?: string) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
     async stop() {
       await client.stop(chatId);
       await chat.stop();
       if (isElsewhere) await refresh();
     },
-    approve(approvalId, isApproved) {
+    approve(id: string, approved: boolean) {
       hasDecided.current = true;
-      setTrouble(undefined);
-      void chat.addToolApprovalResponse({ id: approvalId, approved: isApproved });
+      begin(chat.addToolApprovalResponse({ id, approved }));
     },
-    answer(toolCallId, answer) {
+    answer(toolCallId: string, answer: string) {
       hasDecided.current = true;
-      setTrouble(undefined);
-      void chat.addToolOutput({ tool: "askUser", toolCallId, output: { answer } });
+      begin(chat.addToolOutput({ tool: "askUser", toolCallId, output: { answer } }));
     },
     async loadOlder() {
       const page = await readChat(chatId, older);

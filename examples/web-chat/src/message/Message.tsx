@@ -1,10 +1,10 @@
-import { memo, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import type { ChatMessage, MessageState } from "../api.ts";
 import { IconButton } from "../controls/IconButton.tsx";
 import { BranchIcon, EditIcon, RetryIcon } from "../controls/icons.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { EditForm } from "./EditForm.tsx";
-import { MessagePart } from "./MessagePart.tsx";
+import { type MessageActions, MessagePart } from "./MessagePart.tsx";
 import { Outcome } from "./Outcome.tsx";
 import { textOf } from "./text-of.ts";
 
@@ -17,31 +17,12 @@ interface Props {
   readonly isUnsent: boolean;
   /** Whether messages can be edited and answers regenerated now. */
   readonly canChange: boolean;
-  readonly onEdit: (text: string) => void;
-  readonly onRegenerate: () => void;
-  readonly onBranch: () => void;
-  readonly onApprove: (approvalId: string, isApproved: boolean) => void;
-  readonly onAnswer: (toolCallId: string, answer: string) => void;
+  readonly actions: MessageActions;
 }
 
-export const Message = memo(MessageView, isSame);
-
-/** The functions are new at each rendering, but their effect depends only on the message. */
-function isSame(before: Props, after: Props): boolean {
-  return (
-    before.message === after.message &&
-    before.state?.status === after.state?.status &&
-    before.isAnswering === after.isAnswering &&
-    before.isLost === after.isLost &&
-    before.isUnsent === after.isUnsent &&
-    before.canChange === after.canChange
-  );
-}
-
-function MessageView(props: Props) {
-  const { message, state, isAnswering, isLost, isUnsent, canChange } = props;
+export function Message({ message, state, isAnswering, isLost, isUnsent, canChange, actions }: Props) {
   const [isEditing, setIsEditing] = useState(false);
-  const actions = useRef<HTMLDivElement>(null);
+  const commands = useRef<HTMLDivElement>(null);
   const isMine = message.role === "user";
   const text = textOf(message);
   return (
@@ -52,11 +33,11 @@ function MessageView(props: Props) {
           text={text}
           onCancel={() => {
             setIsEditing(false);
-            requestAnimationFrame(() => actions.current?.querySelector<HTMLElement>("[data-edit]")?.focus());
+            requestAnimationFrame(() => commands.current?.querySelector<HTMLElement>("[data-edit]")?.focus());
           }}
           onSave={(next) => {
             setIsEditing(false);
-            props.onEdit(next);
+            actions.edit(message.id, next);
           }}
         />
       ) : (
@@ -69,8 +50,7 @@ function MessageView(props: Props) {
               part={part}
               isMine={isMine}
               isWaiting={canChange}
-              onApprove={props.onApprove}
-              onAnswer={props.onAnswer}
+              actions={actions}
             />
           ))}
           {isAnswering && <span className="caret" aria-hidden="true" />}
@@ -80,11 +60,11 @@ function MessageView(props: Props) {
       {!isMine && !isAnswering && (
         <Outcome
           status={isLost ? "lost" : (state?.status ?? "complete")}
-          onRetry={canChange ? props.onRegenerate : undefined}
+          onRetry={canChange ? () => actions.regenerate(message.id) : undefined}
         />
       )}
       {!isEditing && !isAnswering && (
-        <div ref={actions} className="actions">
+        <div ref={commands} className="actions">
           {text !== "" && <CopyButton text={() => text} label="Copy" />}
           {canChange && isMine && (
             <IconButton label="Edit" data-edit="" onClick={() => setIsEditing(true)}>
@@ -92,12 +72,12 @@ function MessageView(props: Props) {
             </IconButton>
           )}
           {canChange && !isMine && (
-            <IconButton label="Regenerate" onClick={props.onRegenerate}>
+            <IconButton label="Regenerate" onClick={() => actions.regenerate(message.id)}>
               <RetryIcon />
             </IconButton>
           )}
           {canChange && (
-            <IconButton label="Branch from here" onClick={props.onBranch}>
+            <IconButton label="Branch from here" onClick={() => actions.branch(message.id)}>
               <BranchIcon />
             </IconButton>
           )}

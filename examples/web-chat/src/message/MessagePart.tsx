@@ -1,25 +1,26 @@
-import { memo } from "react";
 import type { ChatMessage } from "../api.ts";
 import { DeleteFile } from "./DeleteFile.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Question } from "./Question.tsx";
+
+/** What the user can do with a message. */
+export interface MessageActions {
+  edit(messageId: string, text: string): void;
+  regenerate(messageId: string): void;
+  branch(messageId: string): void;
+  approve(approvalId: string, isApproved: boolean): void;
+  answer(toolCallId: string, answer: string): void;
+}
 
 interface Props {
   readonly part: ChatMessage["parts"][number];
   readonly isMine: boolean;
   /** Whether the user can decide now. */
   readonly isWaiting: boolean;
-  readonly onApprove: (approvalId: string, isApproved: boolean) => void;
-  readonly onAnswer: (toolCallId: string, answer: string) => void;
+  readonly actions: MessageActions;
 }
 
-export const MessagePart = memo(function MessagePart({
-  part,
-  isMine,
-  isWaiting,
-  onApprove,
-  onAnswer,
-}: Props) {
+export function MessagePart({ part, isMine, isWaiting, actions }: Props) {
   switch (part.type) {
     case "text":
       return isMine ? <p className="plain">{part.text}</p> : <Markdown text={part.text} />;
@@ -31,10 +32,10 @@ export const MessagePart = memo(function MessagePart({
         </details>
       );
     case "tool-deleteFile":
-      return <DeleteFile part={part} isWaiting={isWaiting} onApprove={onApprove} />;
+      return <DeleteFile part={part} isWaiting={isWaiting} onApprove={actions.approve} />;
     case "tool-askUser":
-      return <Question part={part} isWaiting={isWaiting} onAnswer={onAnswer} />;
+      return <Question part={part} isWaiting={isWaiting} onAnswer={actions.answer} />;
     default:
       return undefined;
   }
-});
+}

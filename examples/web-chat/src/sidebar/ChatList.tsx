@@ -1,12 +1,12 @@
 import { useId, useState } from "react";
 import type { ChatSummary } from "../api.ts";
 import { groupByDate } from "../state/date-groups.ts";
-import type { ChatListActions, ChatListState } from "../state/use-chat-list.ts";
+import type { ChatListOfOwner } from "../state/use-chat-list.ts";
 import { ChatListItem } from "./ChatListItem.tsx";
 import type { ChatCommands } from "./chat-commands.tsx";
 
 interface Props {
-  readonly list: ChatListState & ChatListActions;
+  readonly list: ChatListOfOwner;
   readonly isArchive: boolean;
   readonly currentId: string | undefined;
   readonly commands: ChatCommands;
@@ -15,7 +15,7 @@ interface Props {
 
 export function ChatList({ list, isArchive, currentId, commands, onOpen }: Props) {
   const [isLoadingMore, setIsLoadingMore] = useState(false);
-  const { status, pinned, chats, hasMore } = list;
+  const { status, pinned, chats, cursor } = list;
   const isEmpty = pinned.length + chats.length === 0;
 
   if (status === "failed" && isEmpty) {
@@ -55,7 +55,7 @@ export function ChatList({ list, isArchive, currentId, commands, onOpen }: Props
     <>
       {group("Pinned", pinned)}
       {groupByDate(chats).map(({ heading, chats: members }) => group(heading, members))}
-      {hasMore && (
+      {cursor !== undefined && (
         <button
           type="button"
           className="button small quiet load-more"

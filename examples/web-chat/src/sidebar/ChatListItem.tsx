@@ -24,10 +24,9 @@ export function ChatListItem({
       <li className="chat-item renaming">
         <TitleEditor
           title={title}
-          onCancel={() => setIsRenaming(false)}
-          onSave={(next) => {
+          onDone={(next) => {
             setIsRenaming(false);
-            commands.rename(chat, next);
+            if (next !== undefined) commands.rename(chat, next);
           }}
         />
       </li>

@@ -5,28 +5,19 @@ const PAGE = 20;
 const PINNED_LIMIT = 100;
 const RUNNING_REFRESH_MS = 3_000;
 
-export interface ChatListState {
+interface Loaded {
   readonly status: "loading" | "ready" | "failed";
   readonly pinned: readonly ChatSummary[];
   readonly chats: readonly ChatSummary[];
-  readonly hasMore: boolean;
+  /** Where more chats begin; undefined at the end. */
+  readonly cursor?: string | undefined;
 }
 
-export interface ChatListActions {
-  refresh(): Promise<void>;
-  loadMore(): Promise<void>;
-  update(chatId: string, patch: ChatPatch): Promise<ChatSummary>;
-  remove(chatId: string): Promise<void>;
-}
-
-interface Loaded extends ChatListState {
-  readonly cursor?: string;
-}
-
-const EMPTY: Loaded = { status: "loading", pinned: [], chats: [], hasMore: false };
+const EMPTY: Loaded = { status: "loading", pinned: [], chats: [] };
+export type ChatListOfOwner = ReturnType<typeof useChatList>;
 
 /** The owner's chats, newest first, pinned chats separately; with `archived`, those of the archive. */
-export function useChatList(archived: boolean): ChatListState & ChatListActions {
+export function useChatList(archived: boolean) {
   const [list, setList] = useState<Loaded>(EMPTY);
   // Only the newest request may change the list.
   const newest = useRef(0);
@@ -43,8 +34,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
         client.list(archived ? { archived, limit } : { archived, pinned: false, limit }),
       ]);
       if (mine !== newest.current) return;
-      const more = cursor === undefined ? { hasMore: false } : { hasMore: true, cursor };
-      setList({ status: "ready", pinned: pinned.chats, chats, ...more });
+      setList({ status: "ready", pinned: pinned.chats, chats, cursor });
     } catch {
       if (mine === newest.current) setList((now) => ({ ...now, status: "failed" }));
     }
@@ -74,11 +64,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
     const query = archived ? { archived } : { archived, pinned: false };
     const page = await client.list({ ...query, limit: PAGE, cursor });
     if (mine !== newest.current) return;
-    setList(({ cursor: _, ...now }) => ({
-      ...now,
-      chats: [...now.chats, ...page.chats],
-      ...(page.cursor === undefined ? { hasMore: false } : { hasMore: true, cursor: page.cursor }),
-    }));
+    setList((now) => ({ ...now, chats: [...now.chats, ...page.chats], cursor: page.cursor }));
   }, [archived]);
 
   const update = useCallback(

@@ -1,17 +1,10 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useMediaQuery } from "./use-media-query.ts";
 
 export const NARROW = "(max-width: 56rem)";
 
 /** The sidebar: beside the chat on wide screens, over it on narrow ones. */
-export function useDrawer(): {
-  panel: RefObject<HTMLElement | null>;
-  isDrawer: boolean;
-  isOpen: boolean;
-  isHidden: boolean;
-  open(): void;
-  close(): void;
-} {
+export function useDrawer() {
   const isDrawer = useMediaQuery(NARROW);
   const [isWanted, setIsWanted] = useState(false);
   const panel = useRef<HTMLElement>(null);

@@ -10,10 +10,7 @@ export const chatPath = (chatId: string | undefined) =>
   chatId === undefined ? "/" : `/chat/${encodeURIComponent(chatId)}`;
 
 /** The chat in the address, and the function that opens another one. */
-export function useRoute(): {
-  chatId: string | undefined;
-  go(chatId: string | undefined, options?: { replace: boolean }): void;
-} {
+export function useRoute() {
   const [chatId, setChatId] = useState(readRoute);
   useEffect(() => {
     const onPopState = () => setChatId(readRoute());

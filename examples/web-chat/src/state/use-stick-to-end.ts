@@ -1,14 +1,9 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 const NEAR_PX = 48;
 
 /** Keeps a scrolling element at its end while its content grows, until the reader scrolls up. */
-export function useStickToEnd(): {
-  scroller: RefObject<HTMLElement | null>;
-  content: RefObject<HTMLDivElement | null>;
-  isAtEnd: boolean;
-  goToEnd(): void;
-} {
+export function useStickToEnd() {
   const scroller = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
