@@ -128,25 +128,13 @@ export function declareBackendTests(names: readonly BackendName[], create: () =>
         expect(stdout).toContain(`threads: ${total} equal`);
       });
 
-      test("lists, counts, shows and verifies", async () => {
+      test("lists, shows and verifies", async () => {
         const url = argumentOf(name);
         const listed = jsonLines((await project.run(["ls", url, "--json"])).stdout);
         expect(listed).toHaveLength(total);
         for (const id of hostileIds) expect(listed.map(({ threadId }) => threadId)).toContain(id);
-        const one = await project.run([
-          "ls",
-          url,
-          "--json",
-          "--prefix",
-          "chat-1",
-          "--max-messages",
-          "2",
-          "--older-than",
-          "1d",
-        ]);
-        expect(jsonLines(one.stdout)).toHaveLength(31);
-        const stats = JSON.parse((await project.run(["stats", url, "--json"])).stdout);
-        expect(stats).toMatchObject({ threads: total, messages: THREADS * 2 + hostileIds.length + 1_500 });
+        const one = await project.run(["ls", url, "--json", "--prefix", "chat-1"]);
+        expect(jsonLines(one.stdout)).toHaveLength(32);
         const shown = await project.run(["show", url, "long", "--limit", "1"]);
         expect(shown.stdout).toMatch(/^ {2}2-499$/m);
         const hostile = await project.run(["show", url, "--", "-x"]);
@@ -174,17 +162,13 @@ export function declareBackendTests(names: readonly BackendName[], create: () =>
         expect(again).toMatchObject({ code: 0 });
       });
 
-      test("deletes and expires", async () => {
+      test("deletes", async () => {
         const url = argumentOf(name);
         await using stores = await open(name);
-        for (const id of ["gone-1", "gone-2", "soon"])
+        for (const id of ["gone-1", "gone-2"])
           await stores.open(id).addMessages([{ role: "user", content: id }]);
         expect(await project.run(["rm", url, "--prefix", "gone-", "--yes"])).toMatchObject({ code: 0 });
         expect((await stores.open("gone-1").read()).revision).toBeNull();
-        expect(await project.run(["expire", url, "soon", "--ttl", "2d", "--yes"])).toMatchObject({ code: 0 });
-        const { expiresAt = 0 } = await stores.open("soon").read();
-        expect(Math.abs(expiresAt - Date.now() - 2 * 86_400_000)).toBeLessThan(120_000);
-        expect(await project.run(["rm", url, "soon", "--yes"])).toMatchObject({ code: 0 });
       });
     },
   );

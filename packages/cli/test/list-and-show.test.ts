@@ -27,17 +27,6 @@ test.each([
     ["--prefix", "user-"],
     ["user-1", "user-2"],
   ],
-  [["--older-than", "30d"], ["user-1"]],
-  [
-    ["--newer-than", "30d"],
-    ["admin", "user-2"],
-  ],
-  [["--min-messages", "2"], ["user-2"]],
-  [["--max-messages", "1", "--prefix", "user"], ["user-1"]],
-  [
-    ["--id", "admin", "--id", "user-2"],
-    ["admin", "user-2"],
-  ],
 ])("ls lists the selected threads: %j", async (args, ids) => {
   using folder = new Folder();
   await fill(folder);
@@ -59,7 +48,7 @@ test("ls of no threads says so, unless its output is JSON", async () => {
 test("ls --json prints a thread as the API returns it", async () => {
   using folder = new Folder();
   await fill(folder);
-  const { stdout } = await run(["ls", folder.url(), "--json", "--id", "admin"]);
+  const { stdout } = await run(["ls", folder.url(), "--json", "--prefix", "admin"]);
   const [thread] = jsonLines(stdout);
   expect(Object.keys(thread ?? {})).toEqual([
     "threadId",
@@ -67,6 +56,7 @@ test("ls --json prints a thread as the API returns it", async () => {
     "createdAt",
     "updatedAt",
     "expiresAt",
+    "bytes",
     "encodedMetadata",
   ]);
   expect(thread).toMatchObject({
@@ -221,7 +211,6 @@ test("hostile ids and messages are shown escaped", async () => {
     run(["ls", folder.url(), "--json"]),
     run(["show", folder.url(), id]),
     run(["show", folder.url(), id, "--json"]),
-    run(["stats", folder.url()]),
     run(["export", folder.url()]),
     run(["rm", folder.url(), id, "--dry-run"]),
     run(["show", folder.url(), `${id}x`]),
@@ -234,22 +223,6 @@ test("hostile ids and messages are shown escaped", async () => {
   expect(all[2]?.stdout).toContain("  \\x1b[2Jgone\\u009b1m\ttab");
 });
 
-test("stats count", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  const { stdout } = await run(["stats", folder.url(), "--json"]);
-  expect(JSON.parse(stdout)).toMatchObject({
-    threads: 3,
-    messages: 47,
-    expiring: 1,
-    updatedWithin: { day: 2, week: 0, month: 0, year: 1, older: 0 },
-    largest: [{ threadId: "user-2", count: 45 }, { count: 1 }, { count: 1 }],
-  });
-  const table = await run(["stats", folder.url(), "--prefix", "user"]);
-  expect(table.stdout).toMatch(/^threads +2\nmessages +46\n/);
-  expect(table.stdout).toMatch(/^ +45 +user-2$/m);
-});
-
 test("commands that read make no tables: the database of another program stays as it is", async () => {
   using folder = new Folder();
   const path = folder.file("chats.db");
@@ -257,7 +230,7 @@ test("commands that read make no tables: the database of another program stays a
   other.exec("CREATE TABLE notes (text TEXT)");
   other.close();
   const before = readFileSync(path);
-  for (const command of ["ls", "show", "stats", "export", "verify", "copy"]) {
+  for (const command of ["ls", "show", "export", "verify", "copy"]) {
     const rest = command === "show" ? ["chat-1"] : command === "copy" ? [folder.url("target")] : [];
     const { code, stderr } = await run([command, folder.url(), ...rest]);
     expect([command, code !== 0, /run setup/.test(stderr)]).toEqual([command, true, true]);

@@ -135,10 +135,10 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
     expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");
   });
 
-  test("a long operation shows a progress bar", async () => {
+  test("a long operation shows its progress", async () => {
     await fill("bar.db", 8_000);
     const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
-    expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 8,000 threads, \d+%, [\d,]+\/s, .+ left/);
+    expect(stdout).toMatch(/copying [\d,]+ of 8,000 threads, [\d,]+\/s, .+ left/);
     expect(stdout).toContain("threads: 8,000 copied");
   });
 });
@@ -155,8 +155,7 @@ describe("docs/reference/cli.md", async () => {
       }),
   );
   /** Replaces the text that differs between runs. */
-  const settled = (text: string) =>
-    text.replace(/\(\d+m?s[^)]*\)/g, "(…)").replace(/"newestUpdatedAt":\d+/g, `"newestUpdatedAt":…`);
+  const settled = (text: string) => text.replace(/\(\d+m?s[^)]*\)/g, "(…)");
 
   beforeAll(async () => {
     const [, file = ""] = /^```jsonl chats\.jsonl\n(.*?)^```/ms.exec(page) ?? [];
@@ -174,7 +173,7 @@ describe("docs/reference/cli.md", async () => {
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\||\s)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help");
-    expect(names).toHaveLength(11);
+    expect(names).toHaveLength(9);
     for (const name of names) {
       expect(page).toContain(`\`scrollback ${name} `);
       const help = await project.run([name, "--help"]);

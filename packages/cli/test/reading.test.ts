@@ -60,13 +60,12 @@ test("factories of two installations are refused with the fix", async () => {
     report: "text",
     label: "",
     done: "",
-    resume: "",
     skipCorrupt: false,
     verify: false,
   } as const;
   const copying = copyThreads(
     contextOf(),
-    source as StoreFactory<unknown>,
+    () => source as StoreFactory<unknown>,
     foreign,
     thread ? [thread] : [],
     options,

@@ -2,10 +2,8 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { PassThrough } from "node:stream";
-import { createStores, type ListRequest, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import { wrapDriver } from "../../../conformance-tests/src/wrapped-driver.ts";
 import type { CliOptions } from "../src/context/command-context.ts";
 import { runCli } from "../src/index.ts";
 import { Folder, run } from "./run.ts";
@@ -14,9 +12,6 @@ test.each([
   [["ls"], "missing required argument 'url'"],
   [["frobnicate"], "unknown command 'frobnicate'"],
   [["ls", "sqlite:x", "--frobnicate"], "unknown option '--frobnicate'"],
-  [["ls", "sqlite:x", "--older-than", "30"], "It must be a duration such as"],
-  [["ls", "sqlite:x", "--older-than", "30y"], "It must be a duration such as"],
-  [["ls", "sqlite:x", "--larger-than", "10mb"], "It must be a size such as"],
   [["ls", "sqlite:x", "--limit", "0"], "It must be a positive integer"],
   [["copy", "memory:", "memory:", "--concurrency", "1000"], "It must be at most 256"],
   [["ls", "sqlite:x", "--limit", "\u001b[31mred"], "argument '\\x1b[31mred' is invalid"],
@@ -25,12 +20,12 @@ test.each([
     "scrollback: /no/such/file: the file cannot be read (ENOENT)\n",
   ],
   [["ls", "memory:", "--ids-from", "/"], "scrollback: /: the file cannot be read (EISDIR)\n"],
-  [["expire", "memory:", "--all", "--ttl", "36501d"], "scrollback: expire: --ttl must be at most 36500d\n"],
   [["ls", "ftp://host"], "url must begin with"],
   [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],
   [["show", "memory:", ""], "threadId must be a non-empty string"],
   [["show", "memory:", "a", "--before", "x"], "before must be a cursor"],
-  [["export", "memory:", "--format", "xml"], "Allowed choices are jsonl, openai"],
+  [["import", "memory:", "x", "--from", "xml"], "Allowed choices are chatgpt, open-webui, librechat"],
+  [["import", "memory:", "x", "--from", "chatgpt"], "import: --from and --owner are given together"],
 ])("a usage error is named and has its exit code: %j", async (args, message) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -80,12 +75,10 @@ test("a scheme of its own reaches other tables of the same database, also as the
 test.each([
   ["ls"],
   ["show", "a"],
-  ["stats"],
   ["verify"],
   ["rebuild"],
   ["export"],
   ["rm", "--all", "--yes"],
-  ["expire", "a", "--never", "--yes"],
   ["copy", "memory:"],
 ])("a missing SQLite file is named, and not created: %s", async (command, ...args) => {
   using folder = new Folder();
@@ -137,7 +130,7 @@ test("no password is shown for any invalid URL", async () => {
 test("help and version go to standard output", async () => {
   const help = await run(["--help"]);
   expect(help).toMatchObject({ code: 0, stderr: "" });
-  for (const command of "ls show export import copy rm expire stats verify rebuild setup".split(" ")) {
+  for (const command of "ls show export import copy rm verify rebuild setup".split(" ")) {
     expect(help.stdout).toMatch(new RegExp(`^ +${command}\\b`, "m"));
     expect((await run([command, "--help"])).code).toBe(0);
   }
@@ -166,23 +159,6 @@ test("setup --print prints the statements without connecting, and refuses a back
   expect(refused.stderr).toContain("has no statements");
 });
 
-test("threads are selected by size, and a size is refused for a backend that reports none", async () => {
-  using folder = new Folder();
-  await using stores = folder.stores();
-  await stores.open("large").addMessages([{ role: "user", content: "x".repeat(2_000) }]);
-  await stores.open("small").addMessages([{ role: "user", content: "x" }]);
-  expect((await run(["ls", folder.url(), "--larger-than", "2kB"])).stdout).toMatch(/ 2KB .* large\n$/);
-  expect((await run(["stats", folder.url()])).stdout).toMatch(/^size +2\.1KB$/m);
-  const driver = new MemoryDriver();
-  const list = (request: ListRequest) => driver.list({ ...request, sizes: false });
-  const adapters = { test: () => createStores<never>(wrapDriver(driver, { list })) };
-  await createStores(driver)
-    .open("a")
-    .addMessages([{ role: "user", content: "x" }]);
-  const { code, stderr } = await run(["ls", "test:x", "--larger-than", "1GB"], { adapters });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("does not tell how large") });
-});
-
 test("copy --verify into a closed pipe is not a success without the comparison", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
@@ -202,7 +178,6 @@ test.each([
   { args: ["export"], code: 141, note: isStopped },
   { args: ["verify", "--json"], code: 141, note: isStopped },
   { args: ["copy", "--json"], code: 141, note: isStopped },
-  { args: ["expire", "--json", "--all", "--yes", "--ttl", "1h"], code: 141, note: isStopped },
   { args: ["rm", "--json", "--all", "--yes"], code: 141, note: isStopped },
 ])(
   "a closed pipe ends the command, and is a failure if threads are left: $args",

@@ -44,6 +44,8 @@ export interface ConversationOptions extends Pick<WorkOptions, "concurrency" | "
 /** A conversation in a file. */
 interface Found extends WorkItem, JsonElement {
   readonly path: string;
+  /** The time of the file. */
+  readonly updatedAt: number;
 }
 
 /** A title as long as a list shows it, for a conversation without one. */
@@ -72,21 +74,16 @@ export async function importConversations(
     label: dryRun ? "reading" : "importing",
     resume: "Run the same command again to go on: nothing is doubled.",
   };
-  await workThrough(
-    context,
-    conversations,
-    { ...work, concurrency, report, readsMessages: true },
-    async (found) => {
-      const leftOut = new LeftOut();
-      const outcome = await importOne(found, leftOut, { mine, from, dryRun, signal: context.signal }).catch(
-        unreadable,
-      );
-      // Of a chat that is there already it was told before.
-      if (!outcome.messages) return outcome;
-      for (const [kind, count] of leftOut.counts) totals.add(kind, count);
-      return { ...outcome, leftOut: Object.fromEntries(leftOut.counts) };
-    },
-  );
+  await workThrough(context, conversations, { ...work, concurrency, report }, async (found) => {
+    const leftOut = new LeftOut();
+    const outcome = await importOne(found, leftOut, { mine, from, dryRun, signal: context.signal }).catch(
+      unreadable,
+    );
+    // Of a chat that is there already it was told before.
+    if (!outcome.messages) return outcome;
+    for (const [kind, count] of leftOut.counts) totals.add(kind, count);
+    return { ...outcome, leftOut: Object.fromEntries(leftOut.counts) };
+  });
   if (totals.counts.size === 0 || report === "json") return;
   const kinds = [...totals.counts].map(([kind, count]) => `${shownCount(count)} ${kind}`);
   context.output.note(`left out: ${printableLine(kinds.join(", "))}`);

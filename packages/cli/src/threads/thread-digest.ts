@@ -1,8 +1,8 @@
+import { createHash } from "node:crypto";
 import { isListed } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import { ThreadReader } from "@scrollback/store-core/internal";
 import { encodeText } from "../formats/entry.ts";
-import { ContentDigest } from "../formats/thread-file.ts";
 
 /**
  * A digest of a thread: its messages and their times, its metadata, and its own times, but not the entries that list it, which each backend
@@ -16,11 +16,13 @@ export async function digestThread(
   const reader = await ThreadReader.begin(stores.open(threadId), { signal });
   const { revision, createdAt, updatedAt, metadata } = reader.newest;
   if (revision === null) return null;
-  const digest = new ContentDigest();
-  digest.add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(withoutEntries(metadata)));
+  const digest = createHash("sha256");
+  // As JSON, so that different lists have different texts.
+  const add = (...parts: unknown[]) => digest.update(JSON.stringify(parts));
+  add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(withoutEntries(metadata)));
   for await (const page of reader.pages())
-    for (const entry of page) digest.add(entry.createdAt, encodeText(entry.message));
-  return digest.digest();
+    for (const entry of page) add(entry.createdAt, encodeText(entry.message));
+  return digest.digest("base64url");
 }
 
 function withoutEntries(metadata: unknown): unknown {
