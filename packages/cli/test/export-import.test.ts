@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { ChatMessage, MessageTraits } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
@@ -140,21 +140,4 @@ test("standard output has only the lines", async () => {
   expect(lines[0]).toMatchObject({ version: 1, threadId: "rich", createdAt: 7_000, updatedAt: 7_000 });
   expect(lines[1]).toMatchObject({ createdAt: 7_000, encodedMessage: expect.stringMatching(/^~/) });
   expect(lines[2]).toEqual({ type: "end", messages: 1 });
-});
-
-test("the file is complete or missing, and only its owner can read it", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  const signal = AbortSignal.abort(new Error("stopped"));
-  const stopped = await run(["export", folder.url(), "--output", folder.file("out.jsonl")], { signal });
-  expect(stopped.code).not.toBe(0);
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual([]);
-  await run(["export", folder.url(), "--output", folder.file("out.jsonl")]);
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual(["out.jsonl"]);
-  expect(statSync(folder.file("out.jsonl")).mode & 0o777).toBe(0o600);
-  const nowhere = await run(["export", folder.url(), "--output", folder.file("no/out.jsonl")]);
-  expect(nowhere).toMatchObject({
-    code: 2,
-    stderr: "scrollback: the output file cannot be written (ENOENT)\n",
-  });
 });

@@ -269,7 +269,6 @@ test.each([
   [["--owner", "ada", "x"], "--from and --owner are given together"],
   [["--from", "slack", "--owner", "ada", "x"], "Allowed choices are chatgpt, open-webui, librechat"],
   [["--from", "chatgpt", "--owner", "ada", "--verify", "x"], "cannot be used with option '--verify'"],
-  [["--from", "chatgpt", "--owner", "ada", "--verify", "x"], "cannot be used with option '--verify"],
   [["--from", "chatgpt", "--owner", "ada", "/no/such/folder"], "the file cannot be read (ENOENT)"],
   [
     ["--from", "chatgpt", "--owner", "ada", join(exports, "librechat")],

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
@@ -88,25 +88,6 @@ test.each([
     stderr: `scrollback: ${folder.url()}: the file does not exist; create it with setup\n`,
   });
   expect(readdirSync(folder.path)).toEqual([]);
-});
-
-test("copy refuses its source as the target", async () => {
-  using folder = new Folder();
-  await run(["setup", folder.url()]);
-  symlinkSync(folder.file("chats.db"), folder.file("link.db"));
-  const targets = [
-    folder.url(),
-    folder.url("link"),
-    `sqlite:${folder.path}/../${basename(folder.path)}/chats.db`,
-  ];
-  for (const target of targets) {
-    const { code, stderr } = await run(["copy", folder.url(), target]);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: "scrollback: copy: source and target are the same; name another target\n",
-    });
-  }
-  expect((await run(["copy", "redis://a.test/1", "redis://a.test/1"])).code).toBe(2);
 });
 
 test("no password is shown for any invalid URL", async () => {

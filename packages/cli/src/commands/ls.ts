@@ -17,7 +17,7 @@ interface ListOptions extends SelectionOptions {
 }
 
 /** The columns and their widths: negative for text, which is aligned to the left; 0 for the last one. */
-const columns = { MESSAGES: 10, SIZE: 8, CREATED: -21, UPDATED: -21, EXPIRES: -21, THREAD: 0 };
+const columns = { MESSAGES: 9, SIZE: 8, CREATED: -21, UPDATED: -21, EXPIRES: -21, THREAD: 0 };
 
 /** `scrollback ls` */
 export function addLs(program: Command, context: CommandContext): void {
@@ -73,5 +73,5 @@ function row(cells: readonly string[]): string {
 }
 
 function padded(cell: string, width: number): string {
-  return width < 0 ? cell.padEnd(-width) : cell.padStart(width - 1);
+  return width < 0 ? cell.padEnd(-width) : cell.padStart(width);
 }
