@@ -6,7 +6,7 @@ import { skippingCorruptRecords } from "../context/open-backend.ts";
 import { exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { countOf, shownCount, shownDuration } from "../output/figures.ts";
 import { isClosedPipe } from "../output/output.ts";
-import { showProgress } from "../output/progress.ts";
+import { doneOf, showProgress } from "../output/progress.ts";
 import { printableId, printableLine } from "../output/terminal-text.ts";
 
 /** The outcome for one thread. */
@@ -60,13 +60,14 @@ const ofOneThread = ["CONFLICT", "CORRUPT", "TOO_LARGE", "NOT_FOUND"] as const;
  */
 export async function workThrough<T extends WorkItem>(
   context: CommandContext,
-  threads: readonly T[],
+  threads: readonly T[] | AsyncIterable<T>,
   { label, concurrency, report, resume }: WorkOptions,
   work: (thread: T) => Promise<ThreadOutcome>,
 ): Promise<void> {
   const { output, signal } = context;
   const start = performance.now();
-  const sums = { selected: threads.length, done: 0, messages: 0 };
+  const selected = "length" in threads ? threads.length : undefined;
+  const sums = { selected, done: 0, messages: 0 };
   const outcomes = new Map<string, number>();
   const failures: unknown[] = [];
   const stopProgress = showProgress(output, label, sums);
@@ -94,8 +95,7 @@ export async function workThrough<T extends WorkItem>(
   stopProgress();
   const [failure] = failures;
   if (failure !== undefined) {
-    const done = `${shownCount(sums.done)} of ${countOf(sums.selected, "thread")}`;
-    output.note(`stopped after ${done}. ${resume}`);
+    output.note(`stopped after ${doneOf(sums)}. ${resume}`);
   }
   try {
     const elapsed = performance.now() - start;
@@ -103,9 +103,10 @@ export async function workThrough<T extends WorkItem>(
     if (isClosedPipe(cause)) throw cause;
     if (report === "json") {
       const seconds = Math.round(elapsed) / 1_000;
-      await output.json({ summary: { ...sums, outcomes: Object.fromEntries(outcomes), seconds } });
-    } else if (report === "text") await output.line(textOf(sums, outcomes, elapsed));
-    else output.note(textOf(sums, outcomes, elapsed));
+      const summary = { ...sums, selected: selected ?? sums.done, outcomes: Object.fromEntries(outcomes) };
+      await output.json({ summary: { ...summary, seconds } });
+    } else if (report === "text") await output.line(textOf(sums, outcomes, elapsed, failure !== undefined));
+    else output.note(textOf(sums, outcomes, elapsed, failure !== undefined));
   } catch (error) {
     if (isClosedPipe(error)) context.fail(exitCodes.closedPipe);
     throw error;
@@ -127,12 +128,13 @@ export async function withoutCorruptRecords(
 }
 
 function textOf(
-  { selected, done, messages }: { selected: number; done: number; messages: number },
+  { done, messages }: { done: number; messages: number },
   outcomes: ReadonlyMap<string, number>,
   elapsed: number,
+  isStopped: boolean,
 ): string {
   const all = [...outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
-  const none = selected === 0 ? "no threads" : "no thread was finished";
+  const none = isStopped ? "no thread was finished" : "no threads";
   const what = all.length === 0 ? none : `threads: ${all.join(", ")}`;
   const ofMessages = messages > 0 ? `; ${countOf(messages, "message")}` : "";
   const rate = done > 0 ? `, ${shownCount(Math.round(done / (elapsed / 1_000)))}/s` : "";
