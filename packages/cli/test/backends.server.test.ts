@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { ChatStore } from "@scrollback/chats";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { openStores } from "@scrollback/store-core";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -108,6 +110,31 @@ test("export, rm and import, encrypted at rest", async () => {
   await using stores = await openStores(server.url);
   await expect(stores.open("chat-2").read()).rejects.toMatchObject({ code: "CORRUPT" });
 });
+
+test.each(["entries", "entry-values", "*"])(
+  "rebuild mends lists of which Redis has evicted %s",
+  async (part) => {
+    await using stores = await openStores(server.url);
+    await using chats = new ChatStore({ stores });
+    const mine = chats.of("ada");
+    for (const id of ["a", "b", "c"])
+      await mine.create({ id, title: id, ...(id === "b" && { pinned: true }) });
+    const listed = (await mine.list()).chats;
+    const client = new Redis(server.url);
+    expect(await client.del(...(await client.keys(part === "*" ? "*:entr*" : `*:${part}`)))).toBeGreaterThan(
+      1,
+    );
+    await client.quit();
+    const selected = ["env:REDIS", "--prefix", "chats:"];
+    const missing = { code: 4, stderr: expect.stringContaining("not listed") };
+    expect(await scrollback(["verify", ...selected])).toMatchObject(missing);
+    const rebuilt = { code: 0, stdout: expect.stringMatching(/^threads: 3 listed again/) };
+    expect(await scrollback(["rebuild", ...selected])).toMatchObject(rebuilt);
+    expect((await mine.list()).chats).toEqual(listed);
+    expect((await scrollback(["verify", ...selected])).code).toBe(0);
+    await mine.deleteAll();
+  },
+);
 
 test("an unreachable server has its exit code, and no secret is shown", async () => {
   const gone = await scrollback(["ls", `redis://:${password}@127.0.0.1:1`]);
