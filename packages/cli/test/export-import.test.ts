@@ -16,6 +16,8 @@ const rich: ChatMessage = {
   },
 };
 
+const any: MessageTraits<object> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
+
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores();
   await stores
@@ -30,6 +32,10 @@ async function fill(folder: Folder): Promise<void> {
     await stores.open("long").addMessages(long.slice(from, from + 650), { createdAt: 8_000 + from });
   }
   await stores.open("titled").commit({ metadata: { title: "no messages" } });
+  await stores
+    .withTraits(any)
+    .open("events")
+    .addMessages([{ event: 1 }, { role: "robot", at: new Date(0) }]);
 }
 
 test("export and import preserve the threads", async () => {
@@ -39,12 +45,12 @@ test("export and import preserve the threads", async () => {
   expect(await run(["export", folder.url(), "--output", file])).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: expect.stringContaining("threads: 5 exported; 1,303 messages"),
+    stderr: expect.stringContaining("threads: 6 exported; 1,305 messages"),
   });
   const imported = await run(["import", folder.url("b"), file, "--verify"]);
   expect(imported).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/5 imported; 1,303 messages.*\n.*5 equal/),
+    stdout: expect.stringMatching(/6 imported; 1,305 messages.*\n.*6 equal/),
   });
   expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
   await using stores = folder.stores("b");
@@ -73,7 +79,6 @@ test("messages of the OpenAI and Anthropic SDKs are exported and imported, and t
       { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "4" }] },
     ],
   };
-  const any: MessageTraits<object> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
   {
     await using stores = folder.stores();
     const ofAny = stores.withTraits(any);
@@ -110,7 +115,7 @@ test("an import continues where it was stopped, also within a thread", async () 
   }
   expect(stops).toBeGreaterThan(0);
   expect((await run(["import", folder.url("b"), file, "--verify"])).stdout).toMatch(
-    /5 there already|4 there already, 1 imported|1 imported, 4 there already/,
+    /6 there already|5 there already, 1 imported|1 imported, 5 there already/,
   );
 });
 

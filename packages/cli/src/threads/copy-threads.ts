@@ -2,8 +2,7 @@ import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 import type { CommandContext } from "../context/command-context.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { countOf, shownCount } from "../output/figures.ts";
-import { printableId } from "../output/terminal-text.ts";
+import { countOf } from "../output/figures.ts";
 import { listIfMissing } from "./listed-threads.ts";
 import { digestThread } from "./thread-digest.ts";
 import {
@@ -62,26 +61,18 @@ export async function copyThreads<T extends WorkItem>(
 }
 
 async function copyOne(
-  { signal, output }: CommandContext,
+  { signal }: CommandContext,
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
   { threadId, count, expiresAt }: WorkItem,
   done: string,
 ): Promise<ThreadOutcome> {
-  let progress = { copied: 0, total: count };
   const ttl = expiresAt !== undefined && { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
-  const onProgress = (now: typeof progress) => {
-    progress = now;
-  };
   // A copy without messages does not tell whether it was made now.
   const wasThere = count > 0 || (await target.open(threadId).read({ limit: 0, signal })).revision !== null;
-  const copy = source.copyThread(threadId, threadId, { target, signal, ...ttl, onProgress });
+  const copy = source.copyThread(threadId, threadId, { target, signal, ...ttl });
   const made = await copy.catch((error: unknown) => {
     if (StoreError.is(error, "CONFLICT")) return error;
-    if (progress.copied > 0) {
-      const messages = `${shownCount(progress.copied)} of ${countOf(progress.total, "message")}`;
-      output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
-    }
     throw isForeign(error) ? otherInstallation(error) : error;
   });
   const isConflict = StoreError.is(made);

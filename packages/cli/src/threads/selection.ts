@@ -7,7 +7,7 @@ import { skippingCorruptRecords } from "../context/open-backend.ts";
 import { linesOf } from "../formats/lines.ts";
 import { parseText } from "../option-values.ts";
 import { exitCodes, refuseLine } from "../output/exit-codes.ts";
-import { countOf, shownCount } from "../output/figures.ts";
+import { countOf } from "../output/figures.ts";
 import { printableId } from "../output/terminal-text.ts";
 import type { WorkItem } from "./thread-work.ts";
 
@@ -17,8 +17,6 @@ export interface SelectionOptions {
   readonly idsFrom?: string;
   readonly prefix?: string;
 }
-
-const SHOWN_EVERY = 1_000;
 
 /** Adds the options of {@link SelectionOptions} to a command. */
 export function addSelection(command: Command): Command {
@@ -80,14 +78,11 @@ export async function selectWork(
   options: SelectionOptions,
   unselected: Unselected = {},
 ): Promise<WorkItem[]> {
-  const { output } = context;
   const threads: WorkItem[] = [];
   const selected = selectThreads(context, stores, options, unselected);
   for await (const { threadId, count, expiresAt, metadata } of selected) {
     threads.push({ threadId, count, expiresAt, isListed: isListed(metadata) });
-    if (threads.length % SHOWN_EVERY === 0) output.status(`listing: ${shownCount(threads.length)} threads`);
   }
-  output.status("");
   return threads;
 }
 

@@ -91,7 +91,7 @@ export async function workThrough<T extends WorkItem>(
       }
     },
     { concurrency },
-  );
+  ).catch((error: unknown) => failures.push(error));
   stopProgress();
   const [failure] = failures;
   if (failure !== undefined) {
