@@ -21,19 +21,6 @@ async function fill(folder: Folder, sql: string): Promise<void> {
 const damages: Record<string, readonly [sql: string, isListed: boolean]> = {
   "its commits are gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY}`, false],
   "a number is impossible": [`UPDATE scrollback_commits SET first = 9 WHERE thread = ${KEY}`, false],
-  "its newest commit is gone": [`DELETE FROM scrollback_commits WHERE thread = ${KEY} AND number = 2`, false],
-  "its first message is hidden": [
-    `UPDATE scrollback_commits SET first = 2 WHERE thread = ${KEY} AND number = 2`,
-    false,
-  ],
-  "the number of its newest commit is impossible": [
-    `UPDATE scrollback_commits SET number = 9223372036854775807 WHERE thread = ${KEY} AND number = 2`,
-    false,
-  ],
-  "a number that only reads see is impossible": [
-    `UPDATE scrollback_commits SET userless = 9223372036854775807 WHERE thread = ${KEY}`,
-    false,
-  ],
   "its metadata is damaged": [`UPDATE scrollback_metadata SET text = '{' WHERE thread = ${KEY}`, true],
   "a message is gone": [`DELETE FROM scrollback_messages WHERE thread = ${KEY} AND sequence = 1`, true],
 };
