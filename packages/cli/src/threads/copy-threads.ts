@@ -1,10 +1,12 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { isUnfinishedCopy } from "@scrollback/store-core/internal";
+import { createHash } from "node:crypto";
+import { isListed } from "@scrollback/collections/internal";
+import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import type { CommandContext } from "../context/command-context.ts";
+import { encodeText } from "../formats/entry.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { countOf } from "../output/figures.ts";
 import { listIfMissing } from "./listed-threads.ts";
-import { digestThread } from "./thread-digest.ts";
 import {
   type ThreadOutcome,
   unfinishedCopy,
@@ -95,15 +97,40 @@ function isExpired(expiresAt: number | undefined): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now();
 }
 
+/** Whether a thread is the same on both sides. */
 async function isEqual(
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
   threadId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const digests = [source, target].map((stores) => digestThread(stores, threadId, signal));
-  const [one, other] = await Promise.all(digests);
+  const [one, other] = await Promise.all(
+    [source, target].map((stores) => digestOf(stores.open(threadId), signal)),
+  );
   return one === other;
+}
+
+/**
+ * A digest of a thread: its messages and their times, its metadata, and its own times, but not the entries that list it, which each backend
+ * has of its own. `null`: the thread does not exist.
+ */
+async function digestOf(store: MessageStore<unknown>, signal: AbortSignal): Promise<string | null> {
+  const reader = await ThreadReader.begin(store, { signal });
+  const { revision, createdAt, updatedAt, metadata } = reader.newest;
+  if (revision === null) return null;
+  const digest = createHash("sha256");
+  // As JSON, so that different lists have different texts.
+  const add = (...parts: unknown[]) => digest.update(JSON.stringify(parts));
+  add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(withoutEntries(metadata)));
+  for await (const page of reader.pages())
+    for (const entry of page) add(entry.createdAt, encodeText(entry.message));
+  return digest.digest("base64url");
+}
+
+function withoutEntries(metadata: unknown): unknown {
+  if (!isListed(metadata)) return metadata;
+  const { in: places, left: _left, ...listed } = metadata.listed;
+  return { ...metadata, listed: { ...listed, in: Object.keys(places).sort() } };
 }
 
 async function isUnfinished(stores: StoreFactory<unknown>, threadId: string, signal: AbortSignal) {
