@@ -62,11 +62,6 @@ test.each(changes)("export of a thread that is %s meanwhile is a skipped thread"
   });
 });
 
-test.each(changes)("export --format openai of a thread that is %s meanwhile is empty", async (_, change) => {
-  const { code, stdout } = await runOn(change, "export", "--format", "openai");
-  expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
-});
-
 test.each(changes)("verify does not call a thread that is %s meanwhile readable", async (_, change) => {
   const { code, stdout } = await runOn(change, "verify");
   expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringMatching(/^threads: 1 conflict/) });

@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { ChatStore } from "@scrollback/chats";
+import { writeFileSync } from "node:fs";
 import type { ChatMessage, MessageTraits } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
@@ -17,6 +16,8 @@ const rich: ChatMessage = {
   },
 };
 
+const any: MessageTraits<object> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
+
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores();
   await stores
@@ -31,6 +32,10 @@ async function fill(folder: Folder): Promise<void> {
     await stores.open("long").addMessages(long.slice(from, from + 650), { createdAt: 8_000 + from });
   }
   await stores.open("titled").commit({ metadata: { title: "no messages" } });
+  await stores
+    .withTraits(any)
+    .open("events")
+    .addMessages([{ event: 1 }, { role: "robot", at: new Date(0) }]);
 }
 
 test("export and import preserve the threads", async () => {
@@ -40,12 +45,12 @@ test("export and import preserve the threads", async () => {
   expect(await run(["export", folder.url(), "--output", file])).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: expect.stringContaining("threads: 5 exported; 1,303 messages"),
+    stderr: expect.stringContaining("threads: 6 exported; 1,305 messages"),
   });
   const imported = await run(["import", folder.url("b"), file, "--verify"]);
   expect(imported).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/5 imported; 1,303 messages.*\n.*5 equal/),
+    stdout: expect.stringMatching(/6 imported; 1,305 messages.*\n.*6 equal/),
   });
   expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
   await using stores = folder.stores("b");
@@ -74,7 +79,6 @@ test("messages of the OpenAI and Anthropic SDKs are exported and imported, and t
       { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "4" }] },
     ],
   };
-  const any: MessageTraits<object> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
   {
     await using stores = folder.stores();
     const ofAny = stores.withTraits(any);
@@ -111,7 +115,7 @@ test("an import continues where it was stopped, also within a thread", async () 
   }
   expect(stops).toBeGreaterThan(0);
   expect((await run(["import", folder.url("b"), file, "--verify"])).stdout).toMatch(
-    /5 there already|4 there already, 1 imported|1 imported, 4 there already/,
+    /6 there already|5 there already, 1 imported|1 imported, 5 there already/,
   );
 });
 
@@ -135,169 +139,10 @@ test("import --verify does not compare a thread that has expired since the expor
 test("standard output has only the lines", async () => {
   using folder = new Folder();
   await fill(folder);
-  const { stdout } = await run(["export", folder.url(), "--id", "rich"]);
+  const { stdout } = await run(["export", folder.url(), "--prefix", "rich"]);
   const lines = jsonLines(stdout);
   expect(lines.map(({ type }) => type)).toEqual(["thread", "message", "end"]);
   expect(lines[0]).toMatchObject({ version: 1, threadId: "rich", createdAt: 7_000, updatedAt: 7_000 });
   expect(lines[1]).toMatchObject({ createdAt: 7_000, encodedMessage: expect.stringMatching(/^~/) });
   expect(lines[2]).toEqual({ type: "end", messages: 1 });
-});
-
-test("the file is complete or missing, and only its owner can read it", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  const signal = AbortSignal.abort(new Error("stopped"));
-  const stopped = await run(["export", folder.url(), "--output", folder.file("out.jsonl")], { signal });
-  expect(stopped.code).not.toBe(0);
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual([]);
-  await run(["export", folder.url(), "--output", folder.file("out.jsonl")]);
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual(["out.jsonl"]);
-  expect(statSync(folder.file("out.jsonl")).mode & 0o777).toBe(0o600);
-  const nowhere = await run(["export", folder.url(), "--output", folder.file("no/out.jsonl")]);
-  expect(nowhere).toMatchObject({
-    code: 2,
-    stderr: "scrollback: the output file cannot be written (ENOENT)\n",
-  });
-});
-
-test("OpenAI's format is exported and imported", async () => {
-  using folder = new Folder();
-  await using stores = folder.stores();
-  await stores.open("chat").addMessages([
-    { role: "user", content: "Which tram?" },
-    {
-      role: "assistant",
-      content: [
-        { type: "reasoning", text: "hm" },
-        { type: "text", text: "Line 4." },
-      ],
-    },
-  ]);
-  const file = folder.file("openai.jsonl");
-  const exported = await run(["export", folder.url(), "--format", "openai", "--output", file]);
-  expect(exported).toMatchObject({
-    code: 0,
-    stderr: expect.stringContaining("exported: chat: left out: 1 × part of type reasoning\n"),
-  });
-  const messages = [
-    { role: "user", content: "Which tram?" },
-    { role: "assistant", content: "Line 4." },
-  ];
-  expect(jsonLines(readFileSync(file, "utf8"))).toEqual([{ threadId: "chat", messages }]);
-  expect((await run(["import", folder.url("b"), file, "--format", "openai", "--verify"])).code).toBe(0);
-  await using copies = folder.stores("b");
-  expect(await copies.open("chat").listMessages()).toEqual(messages);
-});
-
-const image = "data:image/png;base64,aGk=";
-
-test.each([
-  [
-    "messages of AI agents",
-    [
-      { id: "1", role: "user", content: "Which tram?" },
-      { id: "2", role: "assistant", content: [{ type: "text", text: "Line 4." }] },
-    ],
-    [
-      { role: "user", content: "Which tram?" },
-      { role: "assistant", content: "Line 4." },
-    ],
-    "",
-  ],
-  [
-    "UI messages of the AI SDK",
-    [
-      {
-        id: "1",
-        role: "user",
-        parts: [
-          { type: "text", text: "Which tram?" },
-          { type: "file", mediaType: "image/png", filename: "map.png", url: image },
-        ],
-      },
-      {
-        id: "2",
-        role: "assistant",
-        parts: [
-          { type: "step-start" },
-          { type: "reasoning", text: "hm" },
-          {
-            type: "tool-lines",
-            toolCallId: "c1",
-            state: "output-available",
-            input: { to: "port" },
-            output: [4],
-          },
-          {
-            type: "dynamic-tool",
-            toolName: "x",
-            toolCallId: "c2",
-            state: "output-error",
-            input: {},
-            errorText: "no",
-          },
-          { type: "step-start" },
-          { type: "text", text: "Line 4." },
-        ],
-      },
-    ],
-    [
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "Which tram?" },
-          { type: "image_url", image_url: { url: image } },
-        ],
-      },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [
-          { id: "c1", type: "function", function: { name: "lines", arguments: '{"to":"port"}' } },
-          { id: "c2", type: "function", function: { name: "x", arguments: "{}" } },
-        ],
-      },
-      { role: "tool", tool_call_id: "c1", content: "[4]" },
-      { role: "tool", tool_call_id: "c2", content: "no" },
-      { role: "assistant", content: "Line 4." },
-    ],
-    "1 × part of type reasoning",
-  ],
-])("chats are exported in OpenAI's format: %s", async (_, messages, exported, leftOut) => {
-  using folder = new Folder();
-  await using stores = folder.stores();
-  const chats = new ChatStore<{ id: string; role: "user" | "assistant" }>({ stores, check: () => undefined });
-  await chats
-    .of("ada")
-    .create({ id: "c", messages: messages as { id: string; role: "user" | "assistant" }[] });
-  const args = ["export", folder.url(), "--format", "openai", "--prefix"];
-  const { code, stdout, stderr } = await run([...args, "chats:chat:"]);
-  expect({ code, lines: jsonLines(stdout) }).toEqual({
-    code: 0,
-    lines: [{ threadId: "chats:chat:ada:c", messages: exported }],
-  });
-  expect(stderr.includes("left out")).toBe(leftOut !== "");
-  expect(stderr).toContain(leftOut);
-});
-
-test("values of other layers are left out of OpenAI's format, and counted", async () => {
-  using folder = new Folder();
-  await using stores = folder.stores();
-  await stores.open("state").addMessages([{ role: "user", content: "", metadata: { theme: "dark" } }]);
-  const { stdout, stderr } = await run(["export", folder.url(), "--format", "openai"]);
-  expect(stdout).toBe("");
-  expect(stderr).toContain("left out: state: it has no message of this format, but 1 × value of a layer\n");
-});
-
-test("lines of OpenAI's format without ids are named by prefix and number", async () => {
-  using folder = new Folder();
-  const input = `{"messages":[{"role":"user","content":"a"}]}\n\n{"messages":[{"role":"user","content":"b"}]}\n`;
-  const args = ["import", folder.url(), "-", "--format", "openai", "--id-prefix", "old-"];
-  expect((await run(args, { input })).code).toBe(0);
-  const { stdout } = await run(["ls", folder.url(), "--json"]);
-  expect(
-    jsonLines(stdout)
-      .map(({ threadId }) => threadId)
-      .sort(),
-  ).toEqual(["old-1", "old-3"]);
 });

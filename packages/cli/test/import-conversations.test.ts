@@ -225,7 +225,7 @@ test("an interrupted import goes on where it stopped", async () => {
   const args = ["import", folder.url(), "--from", "open-webui", "--owner", "ada", "--json", path];
   const interrupt = new AbortController();
   const stopped = await run(args, { signal: interrupt.signal, onResult: () => interrupt.abort() });
-  expect(stopped.stderr).toMatch(/stopped after \d+ of 40 threads. Run the same command again/);
+  expect(stopped.stderr).toMatch(/stopped after \d+ threads?. Run the same command again/);
   const { code, stdout } = await run(args);
   expect(code).toBe(0);
   const { summary } = jsonLines(stdout).at(-1) ?? {};
@@ -269,7 +269,6 @@ test.each([
   [["--owner", "ada", "x"], "--from and --owner are given together"],
   [["--from", "slack", "--owner", "ada", "x"], "Allowed choices are chatgpt, open-webui, librechat"],
   [["--from", "chatgpt", "--owner", "ada", "--verify", "x"], "cannot be used with option '--verify'"],
-  [["--from", "chatgpt", "--owner", "ada", "--format", "jsonl", "x"], "cannot be used with option '--format"],
   [["--from", "chatgpt", "--owner", "ada", "/no/such/folder"], "the file cannot be read (ENOENT)"],
   [
     ["--from", "chatgpt", "--owner", "ada", join(exports, "librechat")],

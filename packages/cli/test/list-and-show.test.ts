@@ -3,77 +3,37 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
-const DAY = 86_400_000;
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ role: "user" as const, content: `m${index}` }));
 
-/** Three threads of different ages and lengths. */
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores();
-  const old = { createdAt: Date.now() - 40 * DAY };
-  await stores.open("user-1").addMessages([{ role: "user", content: "old" }], old);
-  const messages = Array.from({ length: 45 }, (_, index) => ({
-    role: "user" as const,
-    content: `m${index}`,
-  }));
-  await stores.open("user-2").addMessages(messages);
-  await stores.open("admin", { ttlMs: DAY }).commit({
+  await stores.open("user-1").addMessages(numbered(1));
+  await stores.open("user-2").addMessages(numbered(45));
+  await stores.open("admin", { ttlMs: 86_400_000 }).commit({
     append: [{ role: "system", content: "Hello" }],
     metadata: { title: "T", since: new Date(0) },
   });
 }
 
-test.each([
-  [[], ["admin", "user-1", "user-2"]],
-  [
-    ["--prefix", "user-"],
-    ["user-1", "user-2"],
-  ],
-  [["--older-than", "30d"], ["user-1"]],
-  [
-    ["--newer-than", "30d"],
-    ["admin", "user-2"],
-  ],
-  [["--min-messages", "2"], ["user-2"]],
-  [["--max-messages", "1", "--prefix", "user"], ["user-1"]],
-  [
-    ["--id", "admin", "--id", "user-2"],
-    ["admin", "user-2"],
-  ],
-])("ls lists the selected threads: %j", async (args, ids) => {
-  using folder = new Folder();
-  await fill(folder);
-  const { code, stdout, stderr } = await run(["ls", folder.url(), "--json", ...args]);
-  const listed = jsonLines(stdout).map(({ threadId }) => threadId);
-  expect({ code, stderr, ids: listed.sort() }).toEqual({ code: 0, stderr: "", ids });
-});
-
-test("ls of no threads says so, unless its output is JSON", async () => {
+test("ls --json prints threads as the API returns them", async () => {
   using folder = new Folder();
   await run(["setup", folder.url()]);
   expect(await run(["ls", folder.url()])).toEqual({ code: 0, stdout: "", stderr: "no threads\n" });
   await fill(folder);
-  const none = ["ls", folder.url(), "--prefix", "x"];
-  expect(await run(none)).toEqual({ code: 0, stdout: "", stderr: "no threads\n" });
-  expect(await run([...none, "--json"])).toEqual({ code: 0, stdout: "", stderr: "" });
-});
-
-test("ls --json prints a thread as the API returns it", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  const { stdout } = await run(["ls", folder.url(), "--json", "--id", "admin"]);
-  const [thread] = jsonLines(stdout);
-  expect(Object.keys(thread ?? {})).toEqual([
-    "threadId",
-    "count",
-    "createdAt",
-    "updatedAt",
-    "expiresAt",
-    "encodedMetadata",
-  ]);
-  expect(thread).toMatchObject({
-    threadId: "admin",
-    count: 1,
-    encodedMetadata: expect.stringMatching(/^~.*"T"/),
-  });
+  const ls = async (...args: string[]) =>
+    jsonLines((await run(["ls", folder.url(), "--json", ...args])).stdout);
+  expect((await ls()).map(({ threadId }) => threadId).sort()).toEqual(["admin", "user-1", "user-2"]);
+  expect(await ls("--prefix", "user-")).toHaveLength(2);
+  expect(await ls("--limit", "2")).toHaveLength(2);
+  const times = {
+    createdAt: expect.any(Number),
+    updatedAt: expect.any(Number),
+    expiresAt: expect.any(Number),
+  };
+  const encodedMetadata = expect.stringMatching(/^~.*"T"/);
+  const thread = { threadId: "admin", count: 1, ...times, bytes: expect.any(Number), encodedMetadata };
+  expect(await ls("--prefix", "admin")).toEqual([thread]);
 });
 
 test("ls shows a table, thread ids last", async () => {
@@ -81,29 +41,18 @@ test("ls shows a table, thread ids last", async () => {
   await fill(folder);
   const { stdout } = await run(["ls", folder.url(), "--prefix", "user-2"]);
   const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
-  expect(stdout).toMatch(
-    new RegExp(
-      `^ +MESSAGES +SIZE +CREATED +UPDATED +EXPIRES +THREAD\n +45 +\\d\\S*B +${time} +${time} +never +user-2\n$`,
-    ),
-  );
-});
-
-test("ls lists at most the given number of threads", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  expect(jsonLines((await run(["ls", folder.url(), "--json", "--limit", "2"])).stdout)).toHaveLength(2);
+  const row = `^ +MESSAGES +SIZE +CREATED +UPDATED +EXPIRES +THREAD\n +45 +\\d\\S*B +${time} +${time} +never +user-2\n$`;
+  expect(stdout).toMatch(new RegExp(row));
 });
 
 test("ls reads ids from a file as it writes them, and names missing ones", async () => {
   using folder = new Folder();
   await fill(folder);
-  const input = `{"threadId":"user-1"}\n"none\\u001b"\n\n"admin"\n`;
-  const { code, stdout, stderr } = await run(["ls", folder.url(), "--json", "--ids-from", "-"], { input });
+  const ls = (input: string) => run(["ls", folder.url(), "--json", "--ids-from", "-"], { input });
+  const { code, stdout, stderr } = await ls(`\uFEFF{"threadId":"user-1"}\n"none\\u001b"\n\n"admin"\n"admin"`);
   expect(jsonLines(stdout).map(({ threadId }) => threadId)).toEqual(["user-1", "admin"]);
   expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: $'none\\x1b'\n" });
-  const marked = await run(["ls", folder.url(), "--json", "--ids-from", "-"], { input: `\uFEFF${input}` });
-  expect(marked).toEqual({ code, stdout, stderr });
-  const invalid = await run(["ls", folder.url(), "--ids-from", "-"], { input: `"admin"\n7\n` });
+  const invalid = await ls(`"admin"\n7\n`);
   expect(invalid).toMatchObject({ code: 4, stderr: expect.stringContaining("-:2: not a JSON string") });
 });
 
@@ -119,95 +68,61 @@ test("show pages from the newest messages to the oldest", async () => {
     expect(cursor === undefined).toBe(page === 2);
     before = ["--before", cursor ?? ""];
   }
-  expect(contents).toEqual(Array.from({ length: 45 }, (_, index) => `m${index}`));
-});
-
-test("show --json prints a page with cursors", async () => {
-  using folder = new Folder();
-  await fill(folder);
+  expect(contents).toEqual(numbered(45).map(({ content }) => content));
   const { stdout } = await run(["show", folder.url(), "user-2", "--limit", "1", "--json"]);
+  const text = expect.any(String);
   expect(JSON.parse(stdout)).toEqual({
-    threadId: "user-2",
-    count: 45,
-    createdAt: expect.any(Number),
-    updatedAt: expect.any(Number),
-    revision: expect.any(String),
-    older: expect.any(String),
-    newer: expect.any(String),
+    ...{ threadId: "user-2", count: 45, revision: text, older: text, newer: text },
+    ...{ createdAt: expect.any(Number), updatedAt: expect.any(Number) },
     messages: [{ sequence: 45, createdAt: expect.any(Number), message: { role: "user", content: "m44" } }],
   });
+  const missing = { code: 3, stdout: "", stderr: "not found: none\n" };
+  expect(await run(["show", folder.url(), "none"])).toEqual(missing);
 });
 
-test("show prints a readable transcript", async () => {
+test("show prints a readable transcript, and messages of other types as values", async () => {
   using folder = new Folder();
-  await using stores = folder.stores();
-  const createdAt = Date.UTC(2026, 10, 22);
-  await stores.open("chat").commit(
+  const any = { role: () => "user" as const, toolCalls: () => [], toolResults: () => [] };
+  await using stores = folder.stores().withTraits<object>(any);
+  const call = { toolCallId: "c", toolName: "tram" };
+  const append = [
+    { role: "user", content: "Two\nlines", authorName: "ada" },
     {
-      append: [
-        { role: "user", content: "Two\nlines", authorName: "ada" },
-        {
-          role: "assistant",
-          content: [
-            { type: "reasoning", text: "hm" },
-            { type: "tool-call", toolCallId: "c", toolName: "tram", input: { to: "harbour" } },
-          ],
-        },
-        {
-          role: "tool",
-          content: [{ type: "tool-result", toolCallId: "c", toolName: "tram", output: 4, isError: true }],
-        },
-        {
-          role: "user",
-          content: [{ type: "file", data: "aGk=", mediaType: "image/png", filename: "a.png" }],
-        },
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "hm" },
+        { type: "tool-call", ...call, input: { to: "harbour" } },
       ],
-      metadata: { title: "T" },
     },
-    { createdAt },
-  );
+    { role: "tool", content: [{ type: "tool-result", ...call, output: 4, isError: true }] },
+    { role: "user", content: [{ type: "file", data: "aGk=", mediaType: "image/png", filename: "a.png" }] },
+    { event: "begin\u001b[31m" },
+  ];
+  await stores
+    .open("chat")
+    .commit({ append, metadata: { title: "T" } }, { createdAt: Date.UTC(2026, 10, 22) });
   const { stdout } = await run(["show", folder.url(), "chat"]);
-  expect(stdout).toBe(`chat
-4 messages, created 2026-11-22T00:00:00Z, updated 2026-11-22T00:00:00Z
+  expect(stdout.replaceAll("2026-11-22T00:00:00Z", "…")).toBe(`chat
+5 messages, created …, updated …
 metadata: {"title":"T"}
 
-user (ada) #1 2026-11-22T00:00:00Z
+user (ada) #1 …
   Two
   lines
 
-assistant #2 2026-11-22T00:00:00Z
+assistant #2 …
   [reasoning] hm
   [calls tram] {"to":"harbour"} (c)
 
-tool #3 2026-11-22T00:00:00Z
+tool #3 …
   [result of tram, an error] 4 (c)
 
-user #4 2026-11-22T00:00:00Z
+user #4 …
   [file a.png image/png]
+
+message #5 …
+  {"event":"begin\\u001b[31m"}
 `);
-});
-
-test("messages of other types are shown as values", async () => {
-  using folder = new Folder();
-  await using stores = folder.stores().withTraits<{ event: string }>({
-    role: () => "user",
-    toolCalls: () => [],
-    toolResults: () => [],
-  });
-  await stores.open("events").addMessages([{ event: "begin\u001b[31m" }]);
-  const { code, stdout } = await run(["show", folder.url(), "events"]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^message #1 .*\n {2}\{"event":"begin\\u001b\[31m"\}$/m);
-});
-
-test("a missing thread has its exit code", async () => {
-  using folder = new Folder();
-  await run(["setup", folder.url()]);
-  expect(await run(["show", folder.url(), "none"])).toEqual({
-    code: 3,
-    stdout: "",
-    stderr: "not found: none\n",
-  });
 });
 
 test("hostile ids and messages are shown escaped", async () => {
@@ -216,38 +131,23 @@ test("hostile ids and messages are shown escaped", async () => {
   await using stores = folder.stores();
   const message = { role: "user" as const, content: "\u001b[2Jgone\u009b1m\ttab", authorName: "e\u001bve" };
   await stores.open(id).commit({ append: [message], metadata: { title: "\u001b[5m" } });
-  const all = await Promise.all([
-    run(["ls", folder.url()]),
-    run(["ls", folder.url(), "--json"]),
-    run(["show", folder.url(), id]),
-    run(["show", folder.url(), id, "--json"]),
-    run(["stats", folder.url()]),
-    run(["export", folder.url()]),
-    run(["rm", folder.url(), id, "--dry-run"]),
-    run(["show", folder.url(), `${id}x`]),
-  ]);
+  const commands = [
+    ["ls"],
+    ["ls", "--json"],
+    ["show", id],
+    ["show", id, "--json"],
+    ["export"],
+    ["rm", id, "--dry-run"],
+  ];
+  const all = await Promise.all(
+    [...commands, ["show", `${id}x`]].map(([name = "", ...args]) => run([name, folder.url(), ...args])),
+  );
   for (const { stdout, stderr } of all) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not be shown
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   }
   expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\xe2\x80\xae'`);
   expect(all[2]?.stdout).toContain("  \\x1b[2Jgone\\u009b1m\ttab");
-});
-
-test("stats count", async () => {
-  using folder = new Folder();
-  await fill(folder);
-  const { stdout } = await run(["stats", folder.url(), "--json"]);
-  expect(JSON.parse(stdout)).toMatchObject({
-    threads: 3,
-    messages: 47,
-    expiring: 1,
-    updatedWithin: { day: 2, week: 0, month: 0, year: 1, older: 0 },
-    largest: [{ threadId: "user-2", count: 45 }, { count: 1 }, { count: 1 }],
-  });
-  const table = await run(["stats", folder.url(), "--prefix", "user"]);
-  expect(table.stdout).toMatch(/^threads +2\nmessages +46\n/);
-  expect(table.stdout).toMatch(/^ +45 +user-2$/m);
 });
 
 test("commands that read make no tables: the database of another program stays as it is", async () => {
@@ -257,10 +157,15 @@ test("commands that read make no tables: the database of another program stays a
   other.exec("CREATE TABLE notes (text TEXT)");
   other.close();
   const before = readFileSync(path);
-  for (const command of ["ls", "show", "stats", "export", "verify", "copy"]) {
-    const rest = command === "show" ? ["chat-1"] : command === "copy" ? [folder.url("target")] : [];
-    const { code, stderr } = await run([command, folder.url(), ...rest]);
-    expect([command, code !== 0, /run setup/.test(stderr)]).toEqual([command, true, true]);
+  for (const [name = "", ...args] of [
+    ["ls"],
+    ["show", "a"],
+    ["export"],
+    ["verify"],
+    ["copy", folder.url("b")],
+  ]) {
+    const { code, stderr } = await run([name, folder.url(), ...args]);
+    expect([name, code !== 0, /run setup/.test(stderr)]).toEqual([name, true, true]);
     expect(readFileSync(path)).toEqual(before);
   }
   expect((await run(["setup", folder.url()])).code).toBe(0);

@@ -1,25 +1,50 @@
-import { type ExecFileOptions, execFile } from "node:child_process";
+import { type ChildProcess, type ExecFileOptions, execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { userEnvironment } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
-import { Project } from "./project.ts";
+import { packedPackages, userEnvironment } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
 
 const run = (program: string, args: readonly string[], options: ExecFileOptions = {}) =>
-  promisify(execFile)(program, args, { env: userEnvironment(), ...options, encoding: "utf8" });
-let project: Project;
+  promisify(execFile)(program, args, { cwd: path, env: userEnvironment(), ...options, encoding: "utf8" });
+/** A folder in which the packed packages are installed. */
+let path: string;
+let program: string;
 
 beforeAll(async () => {
-  project = await Project.create(["sqlite"], []);
+  path = await mkdtemp(join(tmpdir(), "scrollback-project-"));
+  program = join(path, "node_modules/.bin/scrollback");
+  const names = ["store-core", "documents", "collections", "chats", "store-sqlite", "cli"];
+  const packed = await packedPackages(names.map((name) => `packages/${name}`));
+  await writeFile(join(path, "package.json"), JSON.stringify({ name: "project", private: true }));
+  await run("npm", ["install", "--no-audit", "--no-fund", ...packed.map(({ tarball }) => tarball)]);
 }, 240_000);
-afterAll(() => project?.[Symbol.asyncDispose]());
+afterAll(() => rm(path, { recursive: true, force: true }));
+
+/** Runs the installed command to its end; `onStart` gets its process. */
+async function scrollback(args: readonly string[], onStart?: (child: ChildProcess) => Promise<void>) {
+  const running = run(program, args);
+  running.child.stdin?.end();
+  const [result] = await Promise.all([
+    running.then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+        code,
+        stdout,
+        stderr,
+      }),
+    ),
+    onStart?.(running.child),
+  ]);
+  return result;
+}
 
 async function fill(name: string, count: number): Promise<void> {
   await using stores = createSqliteStores({
-    url: `sqlite:${join(project.path, name)}`,
+    url: `sqlite:${join(path, name)}`,
     synchronous: "normal",
   });
   for (let index = 0; index < count; index++) {
@@ -28,12 +53,12 @@ async function fill(name: string, count: number): Promise<void> {
 }
 
 test("the package has few dependencies", async () => {
-  const { stdout } = await run("npm", ["ls", "--all", "--parseable"], { cwd: project.path });
-  expect(stdout.trim().split("\n").length).toBeLessThan(25);
+  const { stdout } = await run("npm", ["ls", "--all", "--parseable"]);
+  expect(stdout.trim().split("\n").length).toBeLessThan(15);
 });
 
 test("a missing adapter is named with its install command, and no part of the URL is shown", async () => {
-  const { code, stderr } = await project.run(["ls", "redis://:hunter2@127.0.0.1"]);
+  const { code, stderr } = await scrollback(["ls", "redis://:hunter2@127.0.0.1"]);
   expect(code).toBe(2);
   expect(stderr).toContain(
     "UNSUPPORTED: openStores: @scrollback/store-redis was not found; run: npm install",
@@ -42,7 +67,7 @@ test("a missing adapter is named with its install command, and no part of the UR
 });
 
 test("an unsupported Node.js version is reported in one sentence", async () => {
-  const old = join(project.path, "node_modules/old-node.mjs");
+  const old = join(path, "node_modules/old-node.mjs");
   await writeFile(
     old,
     `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });`,
@@ -50,7 +75,7 @@ test("an unsupported Node.js version is reported in one sentence", async () => {
   const running = run(process.execPath, [
     "--import",
     old,
-    join(project.path, "node_modules/@scrollback/cli/dist/main.js"),
+    join(path, "node_modules/@scrollback/cli/dist/main.js"),
     "ls",
   ]);
   await expect(running).rejects.toMatchObject({
@@ -63,44 +88,34 @@ test("an unsupported Node.js version is reported in one sentence", async () => {
 test("Ctrl-C leaves no partial data and says how to continue; the same command continues", async () => {
   await fill("many.db", 1_500);
   const args = ["copy", "sqlite:many.db", "sqlite:copied.db"];
-  const running = project.start(args);
-  await running.until(() => hasThreads("copied.db", 20));
-  running.kill("SIGINT");
-  const { code, stdout, stderr } = await running.result();
+  const { code, stdout, stderr } = await scrollback(args, async (child) => {
+    while (child.exitCode === null && !(await hasThreads("copied.db", 20)))
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    child.kill("SIGINT");
+  });
   expect(code).toBe(130);
   expect(stdout).toMatch(/^threads: [\d,]+ copied/);
   expect(stderr).toMatch(
     /stopped after [\d,]+ of 1,500 threads\. Run the same command again to go on: nothing is doubled\./,
   );
   expect(stderr).toContain("interrupted by SIGINT\n");
-  const resumed = await project.run([...args, "--verify"]);
+  const resumed = await scrollback([...args, "--verify"]);
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/there already.*\n.*1,500 equal/) });
 });
 
 /** Whether a database exists and contains at least the given number of threads. */
 async function hasThreads(name: string, count: number): Promise<boolean> {
-  const path = join(project.path, name);
-  if (!existsSync(path)) return false;
-  await using stores = createSqliteStores({ url: `sqlite:${path}` });
+  const file = join(path, name);
+  if (!existsSync(file)) return false;
+  await using stores = createSqliteStores({ url: `sqlite:${file}` });
   const { threads } = await stores.listThreads({ limit: count });
   return threads.length === count;
 }
 
-test("a closed pipe ends the command silently", async () => {
-  await fill("many.db", 1_500);
-  const { stdout, stderr } = await run(
-    "bash",
-    ["-c", `${project.program} ls sqlite:many.db --json | head -1`],
-    { cwd: project.path },
-  );
-  expect(stdout.split("\n")).toHaveLength(2);
-  expect(stderr).toBe("");
-});
-
 test.runIf(process.platform === "linux")("an output that cannot be written is one line", async () => {
   await fill("full.db", 20);
   for (const command of ["ls sqlite:full.db", "ls sqlite:full.db --json", "--help", "--version"]) {
-    const failed = run("bash", ["-c", `${project.program} ${command} > /dev/full`], { cwd: project.path });
+    const failed = run("bash", ["-c", `${program} ${command} > /dev/full`]);
     await expect(failed).rejects.toMatchObject({
       code: 1,
       stderr: "scrollback: standard output cannot be written (ENOSPC)\n",
@@ -111,8 +126,7 @@ test.runIf(process.platform === "linux")("an output that cannot be written is on
 describe.runIf(process.platform === "linux")("on a terminal", () => {
   /** Runs a command on a pseudo-terminal. */
   const onTerminal = async (command: string, answer = "") => {
-    const running = run("script", ["-qec", `${project.program} ${command}`, "/dev/null"], {
-      cwd: project.path,
+    const running = run("script", ["-qec", `${program} ${command}`, "/dev/null"], {
       env: {
         ...userEnvironment(),
         TERM: "xterm-256color",
@@ -134,13 +148,6 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
     const shown = await onTerminal("show sqlite:tty.db chat-0");
     expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");
   });
-
-  test("a long operation shows a progress bar", async () => {
-    await fill("bar.db", 8_000);
-    const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
-    expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 8,000 threads, \d+%, [\d,]+\/s, .+ left/);
-    expect(stdout).toContain("threads: 8,000 copied");
-  });
 });
 
 describe("docs/reference/cli.md", async () => {
@@ -155,29 +162,28 @@ describe("docs/reference/cli.md", async () => {
       }),
   );
   /** Replaces the text that differs between runs. */
-  const settled = (text: string) =>
-    text.replace(/\(\d+m?s[^)]*\)/g, "(…)").replace(/"newestUpdatedAt":\d+/g, `"newestUpdatedAt":…`);
+  const settled = (text: string) => text.replace(/\(\d+m?s[^)]*\)/g, "(…)");
 
   beforeAll(async () => {
     const [, file = ""] = /^```jsonl chats\.jsonl\n(.*?)^```/ms.exec(page) ?? [];
-    await writeFile(join(project.path, "chats.jsonl"), file);
+    await writeFile(join(path, "chats.jsonl"), file);
   });
 
   test.each(commands)("$command", async ({ command, output }) => {
-    const { code, stdout, stderr } = await project.run(command.split(" "));
+    const { code, stdout, stderr } = await scrollback(command.split(" "));
     expect(code).toBe(0);
     expect(settled(stdout + stderr)).toBe(settled(output));
   });
 
   test("names every command, option and exit code", async () => {
-    const { stdout } = await project.run(["--help"]);
+    const { stdout } = await scrollback(["--help"]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\||\s)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help");
-    expect(names).toHaveLength(11);
+    expect(names).toHaveLength(9);
     for (const name of names) {
       expect(page).toContain(`\`scrollback ${name} `);
-      const help = await project.run([name, "--help"]);
+      const help = await scrollback([name, "--help"]);
       for (const [, option = ""] of help.stdout.matchAll(/^ {2}(--[a-z-]+)/gm))
         expect(page).toContain(option);
     }

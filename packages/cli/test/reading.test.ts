@@ -3,21 +3,14 @@ import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { CommandContext } from "../src/context/command-context.ts";
 import { Output } from "../src/output/output.ts";
-import { copyThreads } from "../src/threads/copy-threads.ts";
 import { selectThreads } from "../src/threads/selection.ts";
-import { Collector } from "./run.ts";
+import { Collector, run } from "./run.ts";
 
-const text = (content: string) => ({ role: "user" as const, content });
 const { signal } = new AbortController();
-
-function contextOf(): CommandContext {
-  const [stdout, stderr] = [new Collector(false), new Collector(false)];
-  return new CommandContext({ args: [], env: {}, stdin: new PassThrough(), stdout, stderr, signal });
-}
 
 test("a thread that a listing returns twice is selected once", async () => {
   await using stores = createMemoryStores();
-  for (const id of ["a", "b"]) await stores.open(id).addMessages([text(id)]);
+  for (const id of ["a", "b"]) await stores.open(id).addMessages([{ role: "user", content: id }]);
   const twice: StoreFactory<unknown> = {
     ...(stores as StoreFactory<unknown>),
     async listThreads({ cursor } = {}) {
@@ -25,8 +18,10 @@ test("a thread that a listing returns twice is selected once", async () => {
       return cursor === undefined ? { threads, cursor: "again" } : { threads };
     },
   };
+  const [stdout, stderr] = [new Collector(false), new Collector(false)];
+  const context = new CommandContext({ args: [], env: {}, stdin: new PassThrough(), stdout, stderr, signal });
   const ids: string[] = [];
-  for await (const { threadId } of selectThreads(contextOf(), twice, {})) ids.push(threadId);
+  for await (const { threadId } of selectThreads(context, twice, {})) ids.push(threadId);
   expect(ids).toEqual(["a", "b"]);
 });
 
@@ -50,29 +45,9 @@ test("output waits for a slower reader", async () => {
 });
 
 test("factories of two installations are refused with the fix", async () => {
-  await using source = createMemoryStores();
-  await using target = createMemoryStores();
-  await source.open("a").addMessages([text("x")]);
-  const foreign = { ...target } as StoreFactory<unknown>;
-  const [thread] = (await source.listThreads()).threads;
-  const options = {
-    concurrency: 1,
-    report: "text",
-    label: "",
-    done: "",
-    resume: "",
-    skipCorrupt: false,
-    verify: false,
-  } as const;
-  const copying = copyThreads(
-    contextOf(),
-    source as StoreFactory<unknown>,
-    foreign,
-    thread ? [thread] : [],
-    options,
-  );
-  await expect(copying).rejects.toMatchObject({
-    exitCode: 2,
-    message: expect.stringContaining("two installations"),
-  });
+  const stores = createMemoryStores();
+  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
+  const adapters = { one: () => stores, other: () => ({ ...createMemoryStores() }) as StoreFactory };
+  const { code, stderr } = await run(["copy", "one:x", "other:x"], { adapters });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("two installations") });
 });

@@ -2,263 +2,126 @@ import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
-const lines = [
-  `{"type":"thread","version":1,"threadId":"a","createdAt":1790000000000,"updatedAt":1790000000000,"metadata":{"title":"A"}}`,
-  `{"type":"message","createdAt":1000,"message":{"role":"user","content":"Hello"}}`,
-  `{"type":"message","createdAt":2000,"message":{"role":"assistant","content":"Hi"}}`,
-  `{"type":"end","messages":2}`,
-];
+const head = {
+  type: "thread",
+  version: 1,
+  threadId: "a",
+  createdAt: 1_790_000_000_000,
+  updatedAt: 1_790_000_000_000,
+};
+const first = { ...head, metadata: { title: "A" } };
+const message = (content: unknown) => ({
+  type: "message",
+  createdAt: 1_000,
+  message: { role: "user", content },
+});
+const lines: readonly unknown[] = [first, message("Hello"), message("Hi"), { type: "end", messages: 2 }];
 
-/** Imports lines and returns the error. */
-async function problemsOf(given: readonly string[], ...args: string[]) {
+/** Imports lines: values, or texts as they are. */
+async function importOf(given: readonly unknown[], ...args: string[]) {
   using folder = new Folder();
   const file = folder.file("in.jsonl");
-  writeFileSync(file, given.join("\n"));
+  const text = given.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n");
+  writeFileSync(file, text);
   const { code, stderr } = await run(["import", folder.url(), file, ...args]);
-  const listed = await run(["ls", folder.url(), "--json"]);
-  return {
-    code,
-    problems: stderr.replaceAll(file, "in").trim().split("\n"),
-    threads: jsonLines(listed.stdout).length,
-  };
+  const threads = jsonLines((await run(["ls", folder.url(), "--json"])).stdout).length;
+  return { code, threads, problem: stderr.replace(`scrollback: ${file}`, "in").trim() };
 }
 
-function replaced(index: number, line: string): string[] {
-  return lines.map((one, at) => (at === index ? line : one));
-}
+const replaced = (index: number, line: unknown) => lines.map((one, at) => (at === index ? line : one));
+const time = "must be a time in milliseconds since 1970, an integer from 0 to 9999999999999";
 
-test("a thread with an invalid first line is one problem, and later threads are checked", async () => {
-  const header = `{"type":"thread","version":2,"threadId":"b"}`;
-  const repeated = lines.map((line, index) => (index === 2 ? "{" : line));
-  const { code, problems } = await problemsOf([
-    header,
-    ...lines.slice(1),
-    ...lines,
-    ...lines,
-    header,
-    ...repeated,
-  ]);
-  expect({ code, problems }).toEqual({
-    code: 4,
-    problems: [
-      "in:1: version must be 1; was it written by a newer version of the CLI?",
-      "in:9: threadId is that of line 5, too",
-      "in:13: version must be 1; was it written by a newer version of the CLI?",
-      "in:14: threadId is that of line 5, too",
-      "in:16: not valid JSON",
-      "scrollback: 5 lines of in are wrong; nothing was imported",
-    ],
-  });
-  expect((await problemsOf(["{", ...lines.slice(1), ...lines])).problems).toHaveLength(2);
-});
-
-test("valid lines are imported", async () => {
-  expect(await problemsOf(lines)).toEqual({ code: 0, problems: [""], threads: 1 });
-});
-
-test("a byte order mark at the begin of a file is skipped", async () => {
-  expect(await problemsOf([`\uFEFF${lines[0]}`, ...lines.slice(1)])).toMatchObject({ code: 0, threads: 1 });
-  expect((await problemsOf([...lines, `\uFEFF${lines[0]}`])).problems).toContain("in:5: not valid JSON");
+test("valid lines are imported, also after a byte order mark and with empty lines", async () => {
+  expect(await importOf(lines)).toEqual({ code: 0, threads: 1, problem: "" });
+  const marked = [`\uFEFF${JSON.stringify(first)}`, "", ...lines.slice(1)];
+  expect(await importOf(marked)).toEqual({ code: 0, threads: 1, problem: "" });
 });
 
 test.each([
-  [replaced(1, "{"), "in:2: not valid JSON"],
+  [replaced(1, "{"), "in:2: not a JSON object"],
   [replaced(1, "[]"), "in:2: not a JSON object"],
-  [replaced(0, lines[1] ?? ""), `in:1: type must be "thread", where no thread has begun`],
+  [[...lines, `\uFEFF${JSON.stringify(first)}`], "in:5: not a JSON object"],
+  [replaced(0, lines[1]), `in:1: type must be "thread", where no thread has begun`],
   [
-    replaced(0, `{"type":"thread","version":2}`),
+    replaced(0, { ...head, version: 2 }),
     "in:1: version must be 1; was it written by a newer version of the CLI?",
   ],
-  [replaced(0, `{"type":"thread","version":1,"threadId":""}`), "in:1: threadId must be a non-empty string"],
+  [replaced(0, { ...head, threadId: "" }), "in:1: threadId must be a non-empty string"],
+  [replaced(0, { ...head, createdAt: -1 }), `in:1: createdAt ${time}`],
+  [replaced(0, { ...head, updatedAt: 0.5 }), `in:1: updatedAt ${time}`],
+  [replaced(0, { ...head, expiresAt: 1e300 }), `in:1: expiresAt ${time}`],
   [
-    replaced(0, `{"type":"thread","version":1,"threadId":"a","createdAt":-1,"updatedAt":1}`),
-    "in:1: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
+    replaced(0, { ...head, expiresAt: 9999999999999 }),
+    "in:1: expiresAt must be at most 36,500 days from now",
   ],
+  [replaced(0, { ...head, encodedMetadata: "~{" }), "in:1: metadata was not written by export"],
+  [replaced(0, { ...head, metadata: null }), "in:1: metadata must not be null; leave it out"],
   [
-    replaced(
-      0,
-      `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,"encodedMetadata":"~{"}`,
-    ),
-    "in:1: metadata was not written by export",
-  ],
-  ...[`"metadata":null`, `"encodedMetadata":"null"`].map((metadata): [string[], string] => [
-    replaced(0, (lines[0] ?? "").replace(/"metadata":\{.*?\}/, metadata)),
-    "in:1: metadata must not be null; leave it out",
-  ]),
-  [
-    replaced(0, (lines[0] ?? "").replace(`"title"`, `"scrollback.copy"`)),
+    replaced(0, { ...head, metadata: { "scrollback.copy": 1 } }),
     `in:1: metadata must not have the key "scrollback.copy", which an unfinished copy has`,
   ],
-  [replaced(1, `{"type":"message","createdAt":1}`), "in:2: message is missing"],
+  [replaced(1, { type: "message", createdAt: 1 }), "in:2: message is missing"],
+  [replaced(1, { type: "message", createdAt: "now", message: {} }), `in:2: createdAt ${time}`],
+  [replaced(1, { type: "message", createdAt: 1, message: 7 }), "in:2: message must be an object"],
   [
-    replaced(1, `{"type":"message","createdAt":"now","message":{}}`),
-    "in:2: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
-  ],
-  [replaced(1, `{"type":"message","createdAt":1,"message":7}`), "in:2: message must be an object"],
-  [
-    replaced(2, `{"type":"message","createdAt":1,"message":{"role":"robot","content":""}}`),
-    `in:3: message.role must be "system", "user", "assistant" or "tool", not "robot"`,
+    replaced(2, { type: "message", createdAt: 1, message: { role: "robot", content: "" } }),
+    `in:3: message.role must be "system", "user", "assistant" or "tool"`,
   ],
   [
-    replaced(2, `{"type":"image"}`),
+    replaced(2, { type: "image" }),
     `in:3: type must be "message", "end" or "skip", as the thread of line 1 has not ended`,
   ],
   [
-    replaced(3, `{"type":"end","messages":3}`),
+    replaced(3, { type: "end", messages: 3 }),
     "in:4: messages must be 2, as many as the thread of line 1 has: lines are missing or were added",
   ],
-  ...["1e300", "0.5", "-1", "1e13", "null"].map((time): [string[], string] => [
-    replaced(1, `{"type":"message","createdAt":${time},"message":{"role":"user","content":""}}`),
-    "in:2: createdAt must be a time in milliseconds since 1970, an integer from 0 to 9999999999999",
-  ]),
-  ...["createdAt", "updatedAt", "expiresAt"].flatMap((name) =>
-    ["1e300", "0.5"].map((time): [string[], string] => [
-      replaced(
-        0,
-        `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,${JSON.stringify(name)}:${time}}`,
-      ),
-      `in:1: ${name} must be a time in milliseconds since 1970, an integer from 0 to 9999999999999`,
-    ]),
-  ),
-  [
-    replaced(
-      0,
-      `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,"expiresAt":9999999999999}`,
-    ),
-    "in:1: expiresAt must be at most 36,500 days from now",
-  ],
-  [lines.slice(0, 3), "in:3: the file ends before the thread of line 1 does"],
+  [lines.slice(0, 3), "in:1: the file ends before this thread does"],
   [[...lines, ...lines], "in:5: threadId is that of line 1, too"],
-])("an invalid line is named, and nothing is imported: %#", async (given, problem) => {
-  const { code, problems, threads } = await problemsOf(given);
-  expect(problems).toContain(problem);
-  expect(problems.at(-1)).toMatch(/wrong; nothing was imported$/);
-  expect({ code, threads }).toEqual({ code: 4, threads: 0 });
+])("the first wrong line is named, and nothing is imported: %#", async (given, problem) => {
+  const wrong = { code: 4, threads: 0, problem: `${problem}; nothing was imported` };
+  expect(await importOf(given)).toEqual(wrong);
 });
 
-const latin1 = Buffer.from("caf\u00e9", "latin1");
-
-test.each(["jsonl", "openai"])("a line that is not UTF-8 is named, --format %s", async (format) => {
-  using folder = new Folder();
-  const [before, after] =
-    format === "jsonl"
-      ? [
-          `${lines[0]}\n{"type":"message","createdAt":1,"message":{"role":"user","content":"`,
-          `"}}\n${lines[3]}`,
-        ]
-      : [`{"threadId":"a","messages":[]}\n{"threadId":"b","messages":[{"role":"user","content":"`, `"}]}\n`];
-  writeFileSync(folder.file("in"), Buffer.concat([Buffer.from(before), latin1, Buffer.from(after)]));
-  const { code, stderr } = await run(["import", folder.url(), folder.file("in"), "--format", format]);
-  expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("in:2: not valid UTF-8\n") });
-});
-
-test("an id that is not UTF-8 is named, not taken for another one", async () => {
-  using folder = new Folder();
-  await run(["setup", folder.url()]);
-  writeFileSync(folder.file("ids"), Buffer.concat([Buffer.from(`"a"\n"`), latin1, Buffer.from(`"\n`)]));
-  const args = ["rm", folder.url(), "--ids-from", folder.file("ids"), "--yes"];
-  expect(await run(args)).toMatchObject({
-    code: 4,
-    stderr: expect.stringContaining("ids:2: not valid UTF-8\n"),
-  });
-});
-
-const large = "x".repeat(17 * 1024 ** 2);
 const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 
 test.each([
-  [
-    "a message that is too large",
-    replaced(1, (lines[1] ?? "").replace("Hello", large)),
-    /in:2: message 178\d+ bytes/,
-  ],
-  [
-    "a message that is too deep",
-    replaced(1, (lines[1] ?? "").replace(`"Hello"`, `"","metadata":${deep}`)),
-    /in:2: message /,
-  ],
-  [
-    "metadata that is too large",
-    replaced(0, (lines[0] ?? "").replace(`"A"`, `"${"x".repeat(300_000)}"`)),
-    /in:1: metadata 30\d+ bytes/,
-  ],
-])("%s is named before anything is imported, also by --dry-run", async (_, given, problem) => {
-  const before = lines.map((line) => line.replace(`"threadId":"a"`, `"threadId":"first"`));
-  for (const options of [[], ["--dry-run"]]) {
-    const shifted = new RegExp(problem.source.replace(/\d/, (line) => String(Number(line) + 4)));
-    const { code, problems, threads } = await problemsOf([...before, ...given], ...options);
-    expect({ code, problem: problems[0], threads }).toEqual({
-      code: 4,
-      problem: expect.stringMatching(shifted),
-      threads: 0,
-    });
-  }
-});
+  [replaced(1, message("x".repeat(17 * 1024 ** 2))), /^in:6: message 178\d+ bytes/],
+  [replaced(1, JSON.stringify(message("")).replace(`""`, `"","metadata":${deep}`)), /^in:6: message /],
+  [replaced(0, { ...head, metadata: "x".repeat(300_000) }), /^in:5: metadata 30\d+ bytes/],
+])(
+  "what the target cannot hold is named before anything is imported, also by --dry-run: %#",
+  async (given, problem) => {
+    const all = [{ ...head, threadId: "before" }, ...lines.slice(1), ...given];
+    for (const options of [[], ["--dry-run"]]) {
+      const wrong = { code: 4, threads: 0, problem: expect.stringMatching(problem) };
+      expect(await importOf(all, ...options)).toEqual(wrong);
+    }
+  },
+);
 
-test("a message of OpenAI's format that is too large is named", async () => {
-  const given = [
-    `{"threadId":"a","messages":[{"role":"user","content":""},{"role":"user","content":"${large}"}]}`,
-  ];
-  const { code, problems } = await problemsOf(given, "--format", "openai", "--dry-run");
-  expect({ code, problem: problems[0] }).toEqual({
-    code: 4,
-    problem: expect.stringMatching(/^in:1: messages\[1\] 178\d+ bytes encoded, at most \d+ fit$/),
-  });
+test("a text that is not UTF-8 is named, not taken for another one", async () => {
+  using folder = new Folder();
+  await run(["setup", folder.url()]);
+  const file = folder.file("in");
+  writeFileSync(file, Buffer.from(`${JSON.stringify(head)}\n"caf\u00e9"\n`, "latin1"));
+  const wrong = { code: 4, stderr: expect.stringContaining("in:2: not valid UTF-8\n") };
+  expect(await run(["import", folder.url(), file])).toMatchObject(wrong);
+  expect(await run(["rm", folder.url(), "--ids-from", file, "--yes"])).toMatchObject(wrong);
 });
 
 test("a thread that was skipped is not imported", async () => {
-  const skipped = [...lines.slice(0, 2), `{"type":"skip"}`];
-  expect(await problemsOf([...skipped, ...lines])).toMatchObject({ code: 4 });
-  const other = lines.map((line) => line.replace(`"threadId":"a"`, `"threadId":"b"`));
-  expect(await problemsOf([...skipped, ...other])).toMatchObject({ code: 0, threads: 1 });
+  const skipped = [...lines.slice(0, 2), { type: "skip" }, { ...head, threadId: "b" }, ...lines.slice(1)];
+  expect(await importOf(skipped)).toEqual({ code: 0, threads: 1, problem: "" });
 });
 
-test("invalid lines of OpenAI's format are named", async () => {
-  const given = [
-    `{"messages":[]}`,
-    `{"threadId":"a","messages":[{"role":"user"}]}`,
-    `{"threadId":"b","messages":[]}`,
-    `{"threadId":"b","messages":[]}`,
-  ];
-  const { problems } = await problemsOf(given, "--format", "openai");
-  expect(problems.slice(0, 3)).toEqual([
-    "in:1: threadId is missing; give --id-prefix to name threads by their lines' numbers",
-    "in:2: messages[0].content must be a string or a list of parts",
-    "in:4: threadId is that of line 3, too",
-  ]);
-});
-
-test("at most 20 invalid lines are named", async () => {
-  const { problems } = await problemsOf(Array.from({ length: 50 }, () => "{"));
-  expect(problems).toHaveLength(21);
-});
-
-test("a file is checked without being imported", async () => {
+test("a file is read from standard input, and checked without being imported", async () => {
   using folder = new Folder();
-  writeFileSync(folder.file("in"), lines.join("\n"));
-  const checked = await run(["import", folder.url(), folder.file("in"), "--dry-run"]);
+  const input = lines.map((line) => JSON.stringify(line)).join("\n");
+  const checked = await run(["import", folder.url(), "-", "--dry-run"], { input });
   expect(checked).toMatchObject({ code: 0, stdout: "1 thread, 2 messages: all lines are right\n" });
   expect((await run(["ls", folder.url(), "--json"])).stdout).toBe("");
-});
-
-test("a file is read from standard input", async () => {
-  using folder = new Folder();
-  const { code } = await run(["import", folder.url(), "-"], { input: lines.join("\n") });
-  expect(code).toBe(0);
+  expect((await run(["import", folder.url(), "-"], { input })).code).toBe(0);
   const { stdout } = await run(["show", folder.url(), "a", "--json"]);
-  expect(JSON.parse(stdout)).toMatchObject({
-    count: 2,
-    createdAt: 1_790_000_000_000,
-    updatedAt: 1_790_000_000_000,
-    metadata: { title: "A" },
-  });
-});
-
-test("a missing file is a usage error", async () => {
-  using folder = new Folder();
-  const { code, stderr } = await run(["import", folder.url(), folder.file("none")]);
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: expect.stringMatching(/^scrollback: .+: the file cannot be read \(ENOENT\)\n$/),
-  });
+  const { createdAt, updatedAt, metadata } = first;
+  expect(JSON.parse(stdout)).toMatchObject({ count: 2, createdAt, updatedAt, metadata });
 });

@@ -5,8 +5,7 @@ import { haveSameFile, sqliteFilesOf } from "../context/sqlite-files.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { copyThreads } from "../threads/copy-threads.ts";
-import { selectWork } from "../threads/select-work.ts";
-import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { addSelection, type SelectionOptions, selectWork } from "../threads/selection.ts";
 
 interface CopyOptions extends SelectionOptions {
   readonly concurrency: number;
@@ -42,14 +41,9 @@ async function copy(
   await using source = await openBackend(context, url);
   await using target = await openBackend(context, targetUrl, "target");
   await target.setup();
-  const threads = await selectWork(context, source, options, false);
-  await copyThreads(context, source, target, threads, {
-    label: "copying",
-    done: "copied",
-    resume: "Run the same command again to go on: nothing is doubled.",
-    concurrency,
-    verify,
-    skipCorrupt,
-    report: json ? "json" : "text",
+  const threads = await selectWork(context, source, options);
+  await copyThreads(context, () => source, target, threads, {
+    ...{ label: "copying", done: "copied", skipCorrupt },
+    ...{ concurrency, verify, report: json ? "json" : "text" },
   });
 }

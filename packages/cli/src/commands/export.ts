@@ -1,18 +1,17 @@
 import type { StoreFactory } from "@scrollback/store-core";
-import { type Command, Option } from "commander";
+import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
+import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
 import { openBackend } from "../context/open-backend.ts";
 import { haveSameFile, sqliteFilesOf } from "../context/sqlite-files.ts";
+import { linesOfThread } from "../formats/jsonl.ts";
 import { writeOutputFile } from "../formats/output-file.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../threads/export-thread.ts";
-import { selectWork } from "../threads/select-work.ts";
-import { addSelection, type SelectionOptions } from "../threads/selection.ts";
-import { workThrough } from "../threads/thread-work.ts";
+import { addSelection, type SelectionOptions, selectWork } from "../threads/selection.ts";
+import { unfinishedCopy, withoutCorruptRecords, workThrough } from "../threads/thread-work.ts";
 
 interface Options extends SelectionOptions {
-  readonly format: "jsonl" | "openai";
   readonly output?: string;
   readonly concurrency: number;
   readonly skipCorrupt?: boolean;
@@ -21,11 +20,8 @@ interface Options extends SelectionOptions {
 /** `scrollback export` */
 export function addExport(program: Command, context: CommandContext): void {
   addSelection(program.command("export"))
-    .description("Write threads to a file that import reads, or in OpenAI's chat format. Not encrypted")
+    .description("Write threads to a file that import reads. Not encrypted")
     .argument("<url>", "the URL of the backend")
-    .addOption(
-      new Option("--format <format>", "the format to write").choices(["jsonl", "openai"]).default("jsonl"),
-    )
     .option(
       "--output <file>",
       "the file, created or replaced when the export is complete; default: standard output",
@@ -43,9 +39,8 @@ async function exportThreads(context: CommandContext, url: string, options: Opti
     throw new CommandError(exitCodes.usage, `export: ${problem}`);
   }
   await using stores = await openBackend(context, url);
-  if (output === undefined) {
+  if (output === undefined)
     return await exportTo(context, stores, options, (text) => context.output.write(text));
-  }
   await writeOutputFile(output, (write) => exportTo(context, stores, options, write));
 }
 
@@ -55,33 +50,39 @@ async function exportTo(
   options: Options,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const { concurrency, format, skipCorrupt = false } = options;
-  const threads = await selectWork(context, stores, options, false);
-  const details: ExportOptions = { stores, skipCorrupt, signal: context.signal, write: inTurn(write) };
-  const one = format === "jsonl" ? exportAsJsonl : exportAsOpenAi;
+  const { concurrency, skipCorrupt = false } = options;
+  const { signal } = context;
+  const threads = await selectWork(context, stores, options);
+  let turn: Promise<unknown> = Promise.resolve();
+  /** One thread at a time writes its lines, so that they are contiguous. Returns how many. */
+  const writeInTurn = async (lines: AsyncIterable<string>): Promise<number> => {
+    let count = 0;
+    const mine = turn.then(async () => {
+      for await (const line of lines) {
+        await write(`${line}\n`);
+        count += 1;
+      }
+    });
+    // The next thread is exported even if this one failed.
+    turn = mine.catch(() => undefined);
+    await mine;
+    return count;
+  };
   await workThrough(
     context,
     threads,
     {
-      label: "exporting",
-      concurrency,
-      report: "notes",
-      readsMessages: true,
+      ...{ label: "exporting", concurrency, report: "notes" },
       resume: "The export is not complete: run the same command again.",
     },
-    ({ threadId }, advance) => one(threadId, details, advance),
+    ({ threadId }) =>
+      withoutCorruptRecords(skipCorrupt, async () => {
+        const reader = await ThreadReader.begin(stores.open(threadId), { signal });
+        const { revision, metadata } = reader.newest;
+        if (revision === null) return { outcome: "gone meanwhile" };
+        if (isUnfinishedCopy(metadata)) return unfinishedCopy;
+        // The first and the last line are of the thread.
+        return { outcome: "exported", messages: (await writeInTurn(linesOfThread(threadId, reader))) - 2 };
+      }),
   );
-}
-
-/** Lets one thread at a time write its lines, so that they are contiguous. */
-function inTurn(write: (text: string) => Promise<void>): ExportOptions["write"] {
-  let last: Promise<void> = Promise.resolve();
-  return (lines) => {
-    const mine = last.then(async () => {
-      for await (const line of lines) await write(`${line}\n`);
-    });
-    // The next thread is exported even if this one failed.
-    last = mine.catch(() => undefined);
-    return mine;
-  };
 }

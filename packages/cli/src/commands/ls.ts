@@ -5,10 +5,10 @@ import type { CommandContext } from "../context/command-context.ts";
 import { openBackend } from "../context/open-backend.ts";
 import { encodeValue } from "../formats/entry.ts";
 import { parsePositive } from "../option-values.ts";
+import { exitCodes } from "../output/exit-codes.ts";
 import { shownCount, shownSize, shownTime } from "../output/figures.ts";
-import { type Column, formatHeadings, formatRows } from "../output/table.ts";
 import { printableId } from "../output/terminal-text.ts";
-import { addSelection, missing, type SelectionOptions, selectThreads } from "../threads/selection.ts";
+import { addSelection, type SelectionOptions, selectThreads } from "../threads/selection.ts";
 import { unfinishedCopy } from "../threads/thread-work.ts";
 
 interface ListOptions extends SelectionOptions {
@@ -16,15 +16,8 @@ interface ListOptions extends SelectionOptions {
   readonly json?: boolean;
 }
 
-const columns: readonly Column[] = [
-  { heading: "MESSAGES", width: 10, align: "right" },
-  { heading: "SIZE", width: 8, align: "right" },
-  { heading: "CREATED", width: 21 },
-  { heading: "UPDATED", width: 21 },
-  { heading: "EXPIRES", width: 21 },
-  { heading: "THREAD" },
-];
-const ROWS_AT_ONCE = 100;
+/** The columns and their widths: negative for text, which is aligned to the left; 0 for the last one. */
+const columns = { MESSAGES: 9, SIZE: 8, CREATED: -21, UPDATED: -21, EXPIRES: -21, THREAD: 0 };
 
 /** `scrollback ls` */
 export function addLs(program: Command, context: CommandContext): void {
@@ -40,47 +33,45 @@ async function list(context: CommandContext, url: string, options: ListOptions):
   const { output } = context;
   const { limit = Number.POSITIVE_INFINITY, json = false } = options;
   await using stores = await openBackend(context, url);
-  let rows: string[][] = [];
-  const flush = async () => {
-    for (const line of formatRows(columns, rows)) await output.line(line);
-    rows = [];
-  };
   let count = 0;
   const unfinished: string[] = [];
-  let isMissing = false;
-  const onMissing = (threadId: string) => {
-    isMissing = true;
-    missing(context, threadId);
-  };
-  for await (const thread of selectThreads(context, stores, options, { onMissing, sizes: true })) {
+  for await (const thread of selectThreads(context, stores, options, {}, { sizes: true })) {
     if (json) await output.json(jsonOf(thread));
     else {
-      if (count === 0) await output.line(output.bold(formatHeadings(columns)));
-      rows.push(rowOf(thread));
-      if (rows.length === ROWS_AT_ONCE) await flush();
+      if (count === 0) await output.line(output.style("bold", row(Object.keys(columns))));
+      await output.line(rowOf(thread));
     }
     if (isUnfinishedCopy(thread.metadata)) unfinished.push(thread.threadId);
     count += 1;
     if (count >= limit) break;
   }
-  await flush();
-  if (count === 0 && !json && !isMissing) output.note("no threads");
+  if (count === 0 && !json && context.exitCode === exitCodes.done) output.note("no threads");
   for (const threadId of unfinished)
     output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${unfinishedCopy.problems?.[0]}`);
 }
 
 /** A thread in the output of `--json`. */
-export function jsonOf({ metadata, ...thread }: ThreadInfo): Record<string, unknown> {
+function jsonOf({ metadata, ...thread }: ThreadInfo): Record<string, unknown> {
   return { ...thread, ...(metadata !== undefined && encodeValue("metadata", metadata)) };
 }
 
-function rowOf({ threadId, count, bytes, createdAt, updatedAt, expiresAt }: ThreadInfo): string[] {
-  return [
+function rowOf({ threadId, count, bytes, createdAt, updatedAt, expiresAt }: ThreadInfo): string {
+  return row([
     shownCount(count),
     bytes === undefined ? "?" : shownSize(bytes),
     shownTime(createdAt),
     shownTime(updatedAt),
     expiresAt === undefined ? "never" : shownTime(expiresAt),
     printableId(threadId),
-  ];
+  ]);
+}
+
+/** A row in columns of fixed widths, so that later rows align with earlier ones. */
+function row(cells: readonly string[]): string {
+  const widths = Object.values(columns);
+  return cells.map((cell, index) => padded(cell, widths[index] ?? 0)).join(" ");
+}
+
+function padded(cell: string, width: number): string {
+  return width < 0 ? cell.padEnd(-width) : cell.padStart(width);
 }

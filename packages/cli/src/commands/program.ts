@@ -3,7 +3,6 @@ import { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
 import { printableText } from "../output/terminal-text.ts";
 import { addCopy } from "./copy.ts";
-import { addExpire } from "./expire.ts";
 import { addExport } from "./export.ts";
 import { addImport } from "./import.ts";
 import { addLs } from "./ls.ts";
@@ -11,7 +10,6 @@ import { addRebuild } from "./rebuild.ts";
 import { addRm } from "./rm.ts";
 import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
-import { addStats } from "./stats.ts";
 import { addVerify } from "./verify.ts";
 
 const manifest: { readonly version: string } = JSON.parse(
@@ -49,21 +47,8 @@ export function createProgram(context: CommandContext): Command {
       // An invalid argument may be a URL with a password.
       outputError: (text, write) => write(printableText(context.redact(text))),
     });
-  for (const add of [
-    addLs,
-    addShow,
-    addExport,
-    addImport,
-    addCopy,
-    addRm,
-    addExpire,
-    addStats,
-    addVerify,
-    addRebuild,
-    addSetup,
-  ]) {
-    add(program, context);
-  }
+  const all = [addLs, addShow, addExport, addImport, addCopy, addRm, addVerify, addRebuild, addSetup];
+  for (const add of all) add(program, context);
   for (const command of program.commands) command.showHelpAfterError("Add --help for the options.");
   return program;
 }

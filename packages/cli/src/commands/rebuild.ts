@@ -4,8 +4,7 @@ import { openBackend } from "../context/open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { checkEntries } from "../threads/entry-work.ts";
 import { listIfMissing } from "../threads/listed-threads.ts";
-import { selectWork } from "../threads/select-work.ts";
-import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { addSelection, type SelectionOptions, selectWork } from "../threads/selection.ts";
 import { workThrough } from "../threads/thread-work.ts";
 
 interface RebuildOptions extends SelectionOptions {
@@ -29,15 +28,12 @@ async function rebuild(context: CommandContext, url: string, options: RebuildOpt
   await using stores = await openBackend(context, url);
   // Refuses a backend without an index.
   stores.index("any");
-  const threads = await selectWork(context, stores, selection, false);
+  const threads = await selectWork(context, stores, selection);
   await workThrough(
     context,
     threads.filter(({ isListed }) => isListed),
     {
-      label: "listing",
-      concurrency,
-      report: json ? "json" : "text",
-      readsMessages: false,
+      ...{ label: "listing", concurrency, report: json ? "json" : "text" },
       resume: "Run the same command again to go on.",
     },
     async ({ threadId }) => ({

@@ -8,8 +8,7 @@ import { parseConcurrency } from "../option-values.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { checkEntries } from "../threads/entry-work.ts";
 import { missingIn } from "../threads/listed-threads.ts";
-import { selectWork } from "../threads/select-work.ts";
-import { addSelection, type SelectionOptions } from "../threads/selection.ts";
+import { addSelection, type SelectionOptions, selectWork } from "../threads/selection.ts";
 import { type ThreadOutcome, unfinishedCopy, type WorkItem, workThrough } from "../threads/thread-work.ts";
 
 interface VerifyOptions extends SelectionOptions {
@@ -36,31 +35,34 @@ async function verify(
 ): Promise<void> {
   await using stores = await openBackend(context, url);
   await checkEntries(context, stores, { ...selection, concurrency, json });
-  const threads = await selectWork(context, stores, selection, true);
+  const damaged: Damaged[] = [];
+  const threads: readonly Damaged[] = await selectWork(context, stores, selection, {
+    onUnreadable: (threadId, unreadable) => damaged.push({ threadId, count: 0, unreadable }),
+  });
   await workThrough(
     context,
-    threads,
+    [...threads, ...damaged],
     {
-      label: "verifying",
-      concurrency,
-      report: json ? "json" : "text",
-      readsMessages: true,
+      ...{ label: "verifying", concurrency, report: json ? "json" : "text" },
       resume: "Run the same command again to verify.",
     },
-    (thread, advance) => verifyOne(context, stores, thread, advance),
+    (thread) => verifyOne(context, stores, thread),
   );
+}
+
+/** A thread, with its problem if only its id is known. */
+interface Damaged extends WorkItem {
+  readonly unreadable?: string;
 }
 
 async function verifyOne(
   { signal }: CommandContext,
   stores: StoreFactory<unknown>,
-  { threadId, unreadable }: WorkItem,
-  advance: (messages: number) => void,
+  { threadId, unreadable }: Damaged,
 ): Promise<ThreadOutcome> {
   // Not read: a damaged id finds no thread, or another one.
-  if (unreadable !== undefined) {
+  if (unreadable !== undefined)
     return { outcome: "corrupt", problems: [unreadable], exitCode: exitCodes.damaged };
-  }
   const problems = new Set<string>();
   const collect = (error: StoreError) => {
     problems.add(error.message);
@@ -80,7 +82,6 @@ async function verifyOne(
     const { value: page } = await skippingCorruptRecords(collect, () => pages.next());
     if (!page) break;
     messages += page.length;
-    advance(page.length);
   }
   if (problems.size === 0 && isUnfinished) return { ...unfinishedCopy, messages };
   const missing = await missingIn(stores, threadId, metadata, signal);

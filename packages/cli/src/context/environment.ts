@@ -6,8 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The backend, of a command's two, that an environment variable refers to. */
 export type BackendRole = "source" | "target";
 
-const prefixes: Readonly<Record<BackendRole, string>> = { source: "SCROLLBACK", target: "SCROLLBACK_TARGET" };
-const codecNames = ["json", "gzip", "aes-gcm", "aes-gcm+gzip"] as const;
+const prefixes = ["SCROLLBACK", "SCROLLBACK_TARGET"] as const;
 
 /** The URL of an argument: the argument, or for `env:NAME` the value of that environment variable. */
 export function urlOf(argument: string, environment: Environment): string {
@@ -23,18 +22,14 @@ export function urlOf(argument: string, environment: Environment): string {
  * @throws CommandError that names the variable and shows no key.
  */
 export function codecOf(role: BackendRole, environment: Environment): Codec | undefined {
-  const prefix =
-    role === "target" && environment.SCROLLBACK_TARGET_CODEC === undefined ? prefixes.source : prefixes[role];
-  const name = environment[`${prefix}_CODEC`];
-  const keys = environment[`${prefix}_KEYS`];
-  if (prefix === prefixes.source && role === "target" && environment.SCROLLBACK_TARGET_KEYS !== undefined) {
+  const isOwn = role === "target" && environment.SCROLLBACK_TARGET_CODEC !== undefined;
+  if (role === "target" && !isOwn && environment.SCROLLBACK_TARGET_KEYS !== undefined)
     refuse("SCROLLBACK_TARGET_KEYS needs SCROLLBACK_TARGET_CODEC");
-  }
-  const isEncrypted = name?.startsWith("aes-gcm") ?? false;
-  if (keys !== undefined && !isEncrypted) {
+  const prefix = prefixes[isOwn ? 1 : 0];
+  const { [`${prefix}_CODEC`]: name = "json", [`${prefix}_KEYS`]: keys } = environment;
+  if (keys !== undefined && !name.startsWith("aes-gcm"))
     refuse(`${prefix}_KEYS needs ${prefix}_CODEC to be aes-gcm or aes-gcm+gzip`);
-  }
-  switch (codecNames.find((one) => one === (name ?? "json"))) {
+  switch (name) {
     case "json":
       return undefined;
     case "gzip":
@@ -44,13 +39,13 @@ export function codecOf(role: BackendRole, environment: Environment): Codec | un
     case "aes-gcm+gzip":
       return encryption(`${prefix}_KEYS`, keys, gzipCodec());
     default:
-      return refuse(`${prefix}_CODEC must be ${codecNames.join(", ")}`);
+      return refuse(`${prefix}_CODEC must be json, gzip, aes-gcm, aes-gcm+gzip`);
   }
 }
 
 /** The environment's values that must not be shown. */
 export function secretsOf(environment: Environment): string[] {
-  return Object.values(prefixes).flatMap((prefix) =>
+  return prefixes.flatMap((prefix) =>
     (environment[`${prefix}_KEYS`] ?? "").split(",").flatMap((key) => key.split(":")[1]?.trim() || []),
   );
 }

@@ -1,7 +1,4 @@
-import { type Codec, jsonCodec } from "@scrollback/store-core";
-
-const writeOf = { threadId: "", operationId: "", index: 0, kind: "o" } as const;
-const codec: Codec = jsonCodec;
+import { jsonCodec } from "@scrollback/store-core";
 
 /** A value for a line of JSON. Values that JSON lacks (dates, bytes, maps) become text that only {@link decodeValue} reads. */
 export function encodeValue(name: string, value: unknown): Record<string, unknown> {
@@ -11,7 +8,7 @@ export function encodeValue(name: string, value: unknown): Record<string, unknow
 
 /** The text of a value: equal for equal values. */
 export function encodeText(value: unknown): string {
-  return codec.encode(value, writeOf);
+  return jsonCodec.encode(value);
 }
 
 /** The text of a value in a line; undefined if the line has none. @throws Error for a foreign value. */
@@ -29,7 +26,7 @@ export function textOfValue(name: string, line: Readonly<Record<string, unknown>
 
 /** Reads the text of a value. */
 export function decodeValue(text: string): unknown {
-  return codec.decode(text, writeOf);
+  return jsonCodec.decode(text);
 }
 
 /** `message` → `encodedMessage` */

@@ -1,261 +1,199 @@
+import { hash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { isListed } from "@scrollback/collections/internal";
-import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
-import { isId } from "@scrollback/store-core/driver";
-import { isRecordTime, isTtl } from "@scrollback/store-core/internal";
-import { isKnownMessage } from "../context/open-backend.ts";
+import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
+import { createStores, isId, MemoryDriver } from "@scrollback/store-core/driver";
+import { isRecordTime, isTtl, kindOf, type ThreadReader } from "@scrollback/store-core/internal";
+import { anyMessageTraits, isKnownMessage } from "../context/open-backend.ts";
+import { refuseLine } from "../output/exit-codes.ts";
+import { jsonLine } from "../output/terminal-text.ts";
+import type { WorkItem } from "../threads/thread-work.ts";
 import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
-import { foreignProblem, isBlank, type Line, readLines } from "./lines.ts";
+import { linesOf, type Position } from "./lines.ts";
 import type { StorableCheck } from "./storable.ts";
-import {
-  ContentDigest,
-  type FileMessage,
-  type FileThread,
-  type FileToRead,
-  type LineProblem,
-  MAX_PROBLEMS,
-  type ThreadFile,
-} from "./thread-file.ts";
 
 const VERSION = 1;
-/** The interval of messages whose position is remembered. */
-const POSITION_INTERVAL = 500;
 
-/** The first line of a thread. */
-export function threadLine(thread: Omit<ThreadInfo, "count" | "bytes">): Record<string, unknown> {
-  const { threadId, createdAt, updatedAt, expiresAt, metadata } = thread;
-  return {
-    type: "thread",
-    version: VERSION,
-    threadId,
-    createdAt,
-    updatedAt,
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The lines of a thread: the last one says whether it could be read to its end. */
+export async function* linesOfThread(
+  threadId: string,
+  reader: ThreadReader<unknown>,
+): AsyncGenerator<string, void, undefined> {
+  const { createdAt, updatedAt, expiresAt, metadata } = reader.newest;
+  yield jsonLine({
+    ...{ type: "thread", version: VERSION, threadId, createdAt, updatedAt },
     ...(expiresAt !== undefined && { expiresAt }),
     ...(metadata !== undefined && encodeValue("metadata", metadata)),
-  };
+  });
+  let messages = 0;
+  let last: object = { type: "skip" };
+  try {
+    for await (const page of reader.pages())
+      for (const { createdAt, message } of page) {
+        yield jsonLine({ type: "message", createdAt, ...encodeValue("message", message) });
+        messages += 1;
+      }
+    last = { type: "end", messages };
+  } finally {
+    yield jsonLine(last);
+  }
 }
 
-/** The line of a message. */
-export function messageLine(createdAt: number, message: unknown): Record<string, unknown> {
-  return { type: "message", createdAt, ...encodeValue("message", message) };
+/** A message of a file: its time, and its text in the format of `jsonCodec`. */
+interface FileMessage {
+  readonly createdAt: number;
+  readonly text: string;
 }
 
-/** The last line of a thread. */
-export function endLine(messages: number): Record<string, unknown> {
-  return { type: "end", messages };
-}
-
-/** The last line of a thread that could not be read completely, so it must not be imported. */
-export const skipLine: Readonly<Record<string, unknown>> = Object.freeze({ type: "skip" });
-
-/** The position of a message of a thread. */
-type MessagePosition = Pick<Line, "offset" | "number">;
-
-class ThreadBuilder {
-  readonly #header: Readonly<Record<string, unknown>>;
-  readonly #digest = new ContentDigest();
-  readonly #positions: MessagePosition[] = [];
+/** A thread in a file. */
+interface ThreadInFile extends Position {
   readonly threadId: string;
-  readonly line: number;
-  count = 0;
-  /** The number of lines behind the first one, wrong ones included. */
-  lines = 0;
-
-  constructor(line: number, threadId: string, header: Readonly<Record<string, unknown>>) {
-    this.line = line;
-    this.threadId = threadId;
-    this.#header = header;
-    const { createdAt, updatedAt } = this.#times;
-    this.#digest.add(threadId, createdAt, updatedAt, textOfValue("metadata", header));
-  }
-
-  add(line: Line, { createdAt, text }: FileMessage): void {
-    if (this.count % POSITION_INTERVAL === 0)
-      this.#positions.push({ offset: line.offset, number: line.number });
-    this.count += 1;
-    this.#digest.add(createdAt, text);
-  }
-
-  build(path: string): FileThread {
-    const positions = this.#positions;
-    const { count, threadId, line } = this;
-    const metadata = textOfValue("metadata", this.#header);
-    return {
-      threadId,
-      line,
-      count,
-      digest: this.#digest.digest(),
-      ...this.#times,
-      ...(metadata !== undefined && { metadata, isListed: isListed(decodeValue(metadata)) }),
-      async *messages(from, signal) {
-        const position = positions[Math.floor(from / POSITION_INTERVAL)];
-        if (!position) return;
-        let index = from - (from % POSITION_INTERVAL);
-        for await (const { text } of readLines(path, signal, position)) {
-          if (index >= count) return;
-          if (text.trim() === "") continue;
-          const message = messageOf(JSON.parse(text));
-          if (typeof message === "string") return;
-          if (index >= from) yield message;
-          index += 1;
-        }
-      },
-    };
-  }
-
-  get #times(): { createdAt: number; updatedAt: number; expiresAt?: number } {
-    const { createdAt, updatedAt, expiresAt } = this.#header as Record<string, number>;
-    return {
-      createdAt: createdAt ?? 0,
-      updatedAt: updatedAt ?? 0,
-      ...(expiresAt !== undefined && { expiresAt }),
-    };
-  }
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly expiresAt?: number;
+  /** Text in the format of `jsonCodec`. */
+  readonly metadata: string | undefined;
+  readonly messages: FileMessage[];
 }
 
-/** Reads a file in the CLI's own format: checks every line, and returns the position of each thread. */
-export async function readThreadFile({ path, check, signal }: FileToRead): Promise<ThreadFile> {
+/** A thread in a file, without its messages, and where it begins. */
+export interface FileThread extends WorkItem, Position {}
+
+/** A file of threads. */
+export interface ThreadFile {
+  readonly path: string;
+  /** The name for the user. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+/** The threads of a file of which all lines are right. @throws CommandError that names the first wrong line. */
+export async function listThreadsOf(file: ThreadFile, check: StorableCheck): Promise<FileThread[]> {
   const threads: FileThread[] = [];
-  const problems: LineProblem[] = [];
+  for await (const { threadId, expiresAt, metadata, messages, offset, number } of readThreads(file, check)) {
+    const listed = metadata !== undefined && isListed(decodeValue(metadata));
+    threads.push({ threadId, count: messages.length, expiresAt, isListed: listed, offset, number });
+  }
+  return threads;
+}
+
+/**
+ * Stores of a thread of a file. The thread's revision is derived from its content. An import is a copy from these stores, so a repeated
+ * import of the same file continues an interrupted one.
+ */
+export async function storesOf(file: ThreadFile, begin: Position): Promise<StoreFactory<unknown>> {
+  const driver = new MemoryDriver();
+  for await (const { threadId, messages, metadata, createdAt, updatedAt } of readThreads(
+    file,
+    undefined,
+    begin,
+  )) {
+    const content = JSON.stringify([threadId, createdAt, updatedAt, metadata, messages]);
+    const digest = hash("sha256", content, "base64url");
+    await driver.commit({
+      ...{ threadId, operationId: "import", digest, newIncarnation: digest.slice(0, 16) },
+      append: messages.map((one) => ({ kind: kindOf(decodeValue(one.text), anyMessageTraits), ...one })),
+      ...{ metadata, createdAt, updatedAt, expectedRevision: null, drop: 0 },
+      ...{ maxMessages: undefined, trimming: "exact", ttlMs: undefined, signal: undefined },
+    });
+    break;
+  }
+  return createStores<unknown>(driver, { traits: anyMessageTraits });
+}
+
+async function* readThreads(
+  { path, name, signal }: ThreadFile,
+  check: StorableCheck = async () => undefined,
+  from?: Position,
+): AsyncGenerator<ThreadInFile, void, undefined> {
   const begun = new Map<string, number>();
-  let thread: ThreadBuilder | undefined;
-  let first = 0;
-  let last = 0;
-  let isForeign = false;
-  /** Whether the current thread began with a wrong line: problems of its later lines are not reported. */
-  let isLost = false;
-  /** The problem of a line. */
-  const take = async (line: Line): Promise<string | undefined> => {
-    const value = parseObject(line);
-    if (typeof value === "string") {
-      isLost ||= thread === undefined;
-      if (thread) thread.lines += 1;
-      return value;
-    }
-    const foreign = line.number === first ? foreignProblem(value, "jsonl") : undefined;
-    isForeign = foreign !== undefined;
-    if (isForeign) return foreign;
-    if (isLost && value.type !== "thread") {
-      isLost = value.type === "message";
-      return undefined;
-    }
+  let thread: ThreadInFile | undefined;
+  const stream = createReadStream(path, { start: from?.offset, signal });
+  for await (const { text, offset, number } of linesOf(stream, name, from)) {
+    const refuse = (problem: string): never => refuseLine(name, number, `${problem}; nothing was imported`);
+    const value = fieldsOf(text) ?? refuse("not a JSON object");
     if (!thread) {
-      isLost = false;
-      const problem =
-        value.type === "thread"
-          ? await headerProblem(value, check)
-          : `type must be "thread", where no thread has begun`;
-      isLost = problem !== undefined;
-      if (problem) return problem;
-      const threadId = value.threadId as string;
-      const before = begun.get(threadId);
-      isLost = before !== undefined;
-      if (before !== undefined) return `threadId is that of line ${before}, too`;
-      begun.set(threadId, line.number);
-      thread = new ThreadBuilder(line.number, threadId, value);
-      return undefined;
-    }
-    if (value.type !== "end" && value.type !== "skip") thread.lines += 1;
-    switch (value.type) {
-      case "message": {
-        const message = messageOf(value);
-        if (typeof message === "string") return message;
-        const problem = await check({ message: decodeValue(message.text) });
-        if (problem === undefined) thread.add(line, message);
-        return problem && `message ${problem}`;
-      }
-      case "end": {
-        const { lines, line: begin } = thread;
-        if (value.messages === lines) threads.push(thread.build(path));
-        thread = undefined;
-        return value.messages === lines
-          ? undefined
-          : `messages must be ${lines}, as many as the thread of line ${begin} has: lines are missing or were added`;
-      }
-      case "skip":
-        thread = undefined;
-        return undefined;
-      default:
-        return `type must be "message", "end" or "skip", as the thread of line ${thread.line} has not ended`;
-    }
-  };
-  for await (const line of readLines(path, signal)) {
-    last = line.number;
-    if (isBlank(line)) continue;
-    first ||= line.number;
-    const problem = await take(line);
-    if (problem !== undefined) problems.push({ line: line.number, problem });
-    if (problems.length >= MAX_PROBLEMS || isForeign) return { threads, problems };
+      if (value.type !== "thread") refuse('type must be "thread", where no thread has begun');
+      thread = { ...(await headOf(value, check, refuse)), offset, number, messages: [] };
+      const before = begun.get(thread.threadId);
+      if (before !== undefined) refuse(`threadId is that of line ${before}, too`);
+      begun.set(thread.threadId, number);
+    } else if (value.type === "message") thread.messages.push(await messageOf(value, check, refuse));
+    else if (value.type === "end") {
+      const { length } = thread.messages;
+      if (value.messages !== length)
+        refuse(
+          `messages must be ${length}, as many as the thread of line ${thread.number} has: lines are missing or were added`,
+        );
+      yield thread;
+      thread = undefined;
+    } else if (value.type === "skip") thread = undefined;
+    else
+      refuse(`type must be "message", "end" or "skip", as the thread of line ${thread.number} has not ended`);
   }
-  if (thread)
-    problems.push({ line: last, problem: `the file ends before the thread of line ${thread.line} does` });
-  return { threads, problems };
+  if (thread) refuseLine(name, thread.number, "the file ends before this thread does; nothing was imported");
 }
 
-/** The object of a line, or its problem. */
-export function parseObject({
-  text,
-  problem,
-}: Pick<Line, "text" | "problem">): Record<string, unknown> | string {
-  // Otherwise other characters would be imported than the file has.
-  if (problem !== undefined) return problem;
-  let value: unknown;
+function fieldsOf(text: string): Fields | undefined {
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Fields)
+      : undefined;
   } catch {
-    return "not valid JSON";
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "not a JSON object";
-  return value as Record<string, unknown>;
-}
-
-async function headerProblem(
-  header: Readonly<Record<string, unknown>>,
-  check: StorableCheck,
-): Promise<string | undefined> {
-  if (header.version !== VERSION)
-    return `version must be ${VERSION}; was it written by a newer version of the CLI?`;
-  const id = isId(header.threadId);
-  if (id) return `threadId ${id}`;
-  const { createdAt, updatedAt, expiresAt } = header;
-  for (const [name, time] of Object.entries({ createdAt, updatedAt, expiresAt })) {
-    if (name === "expiresAt" && time === undefined) continue;
-    const problem = isRecordTime(time);
-    if (problem) return `${name} ${problem}`;
-  }
-  if (expiresAt !== undefined && isTtl(Math.max(1, Math.ceil(Number(expiresAt) - Date.now()))))
-    return "expiresAt must be at most 36,500 days from now";
-  const problem = valueProblem("metadata", header);
-  const metadata = problem === undefined ? textOfValue("metadata", header) : undefined;
-  if (metadata === undefined) return problem;
-  const refused = await check({ metadata: decodeValue(metadata) });
-  return refused && `metadata ${refused}`;
-}
-
-function valueProblem(name: string, line: Readonly<Record<string, unknown>>): string | undefined {
-  try {
-    textOfValue(name, line);
     return undefined;
-  } catch {
-    return `${name} was not written by export`;
   }
 }
 
-/** The message of a line, or its problem. */
-function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | string {
-  if (line.type !== "message") return `type must be "message"`;
+type Refuse = (problem: string) => never;
+
+async function headOf(
+  head: Fields,
+  check: StorableCheck,
+  refuse: Refuse,
+): Promise<Omit<ThreadInFile, keyof Position | "messages">> {
+  if (head.version !== VERSION)
+    refuse(`version must be ${VERSION}; was it written by a newer version of the CLI?`);
+  const id = isId(head.threadId);
+  if (id) refuse(`threadId ${id}`);
+  const times = { createdAt: head.createdAt, updatedAt: head.updatedAt, expiresAt: head.expiresAt };
+  for (const [name, time] of Object.entries(times)) {
+    const problem = name === "expiresAt" && time === undefined ? undefined : isRecordTime(time);
+    if (problem) refuse(`${name} ${problem}`);
+  }
+  const { createdAt, updatedAt, expiresAt } = times as Record<keyof typeof times, number>;
+  if (expiresAt !== undefined && isTtl(Math.max(1, Math.ceil(expiresAt - Date.now()))))
+    refuse("expiresAt must be at most 36,500 days from now");
+  const metadata = textAt("metadata", head, refuse);
+  const problem = metadata !== undefined && (await check({ metadata: decodeValue(metadata) }));
+  if (problem) refuse(`metadata ${problem}`);
+  const expiry = expiresAt !== undefined && { expiresAt };
+  return { threadId: String(head.threadId), createdAt, updatedAt, ...expiry, metadata };
+}
+
+function textAt(name: string, line: Fields, refuse: Refuse): string | undefined {
+  try {
+    return textOfValue(name, line);
+  } catch {
+    return refuse(`${name} was not written by export`);
+  }
+}
+
+async function messageOf(line: Fields, check: StorableCheck, refuse: Refuse): Promise<FileMessage> {
   const { createdAt } = line;
-  if (isRecordTime(createdAt)) return `createdAt ${isRecordTime(createdAt)}`;
-  const problem = valueProblem("message", line);
-  if (problem) return problem;
-  const text = textOfValue("message", line);
-  if (text === undefined) return "message is missing";
+  const time = isRecordTime(createdAt);
+  if (time) refuse(`createdAt ${time}`);
+  const text = textAt("message", line, refuse) ?? refuse("message is missing");
   const message = decodeValue(text);
   if (typeof message !== "object" || message === null || Array.isArray(message))
-    return "message must be an object";
+    return refuse("message must be an object");
   // Messages of other types have no role, or no content.
   const isChat = "role" in message && "content" in message;
-  const wrong = isChat && !isKnownMessage(message) ? chatMessageTraits.check?.(message) : undefined;
-  if (wrong === undefined) return { createdAt: Number(createdAt), text };
-  const { role } = message as { readonly role: unknown };
-  return `message.${wrong}${wrong.startsWith("role ") ? `, not ${JSON.stringify(role)}` : ""}`;
+  const wrong = isChat && !isKnownMessage(message) && chatMessageTraits.check?.(message);
+  if (wrong) refuse(`message.${wrong}`);
+  const problem = await check({ message });
+  if (problem) refuse(`message ${problem}`);
+  return { createdAt: Number(createdAt), text };
 }

@@ -12,7 +12,7 @@ export function transcriptOf(entry: ThreadPage<unknown>["entries"][number], outp
   const isChat = isChatMessage(message);
   const role = isChat ? message.role : "assistant";
   const author = isChat ? `${role}${message.authorName ? ` (${message.authorName})` : ""}` : "message";
-  const heading = `${output.colour(colours[role], printableLine(author))} ${output.dim(`#${sequence} ${shownTime(createdAt)}`)}`;
+  const heading = `${output.style(colours[role], printableLine(author))} ${output.style("dim", `#${sequence} ${shownTime(createdAt)}`)}`;
   return `${heading}\n${indented(isChat ? contentOf(message) : [printableValue(message)])}`;
 }
 

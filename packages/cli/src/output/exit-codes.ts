@@ -65,6 +65,11 @@ export function unreadableFile(file: string, error: unknown): never {
   });
 }
 
+/** @throws CommandError that names a line of a file. */
+export function refuseLine(file: string, line: number, problem: string): never {
+  throw new CommandError(exitCodes.damaged, `${printableLine(file)}:${line}: ${printableLine(problem)}`);
+}
+
 /** The reason of the abort that a signal such as SIGINT causes. */
 export class Interruption extends Error {
   override readonly name = "Interruption";

@@ -14,16 +14,11 @@ export type OutputStream = NodeJS.WritableStream & {
 export class Output {
   readonly #stdout: OutputStream;
   readonly stderr: OutputStream;
-  #beforeNote: () => void = () => undefined;
+  #hasStatus = false;
 
   constructor(stdout: OutputStream, stderr: OutputStream) {
     this.#stdout = stdout;
     this.stderr = stderr;
-  }
-
-  /** Whether the results go to a terminal. */
-  get isTerminal(): boolean {
-    return this.#stdout.isTTY === true;
   }
 
   /** Writes a line of the result. */
@@ -60,39 +55,23 @@ export class Output {
 
   /** Writes a line that is not part of the result. */
   note(text: string): void {
-    this.#beforeNote();
+    this.status("");
     this.stderr.write(`${text}\n`);
   }
 
   /** Shows a line that the next one replaces, only on a terminal. An empty text removes the line. */
   status(text: string): void {
-    if (this.stderr.isTTY) this.stderr.write(`\r\u001b[K${text}`);
+    if (this.stderr.isTTY && (text !== "" || this.#hasStatus)) this.stderr.write(`\r\u001b[K${text}`);
+    this.#hasStatus = text !== "";
   }
 
-  /** Sets the action before each note, such as to clear a progress bar. */
-  beforeNote(clear: () => void): void {
-    this.#beforeNote = clear;
-  }
-
-  /** Returns the text in bold if the results go to a terminal that supports it. */
-  bold(text: string): string {
-    return this.#style("bold", text);
-  }
-
-  dim(text: string): string {
-    return this.#style("dim", text);
-  }
-
-  colour(name: "cyan" | "green" | "yellow" | "magenta", text: string): string {
-    return this.#style(name, text);
+  /** A text of the result in a style, if the results go to a terminal that supports it. */
+  style(format: "bold" | "dim" | "cyan" | "green" | "yellow" | "magenta", text: string): string {
+    return this.#stdout.isTTY ? styleText(format, text, { stream: this.#stdout }) : text;
   }
 
   #assertWritable(): void {
     if (!this.#stdout.writable) throw outputError(this.#stdout.errored ?? closedPipe());
-  }
-
-  #style(format: Parameters<typeof styleText>[0], text: string): string {
-    return this.isTerminal ? styleText(format, text, { stream: this.#stdout }) : text;
   }
 }
 

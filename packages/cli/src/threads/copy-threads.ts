@@ -1,92 +1,80 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { isUnfinishedCopy } from "@scrollback/store-core/internal";
+import { createHash } from "node:crypto";
+import { isListed } from "@scrollback/collections/internal";
+import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import type { CommandContext } from "../context/command-context.ts";
-import { skippingCorruptRecords } from "../context/open-backend.ts";
+import { encodeText } from "../formats/entry.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { countOf, shownCount } from "../output/figures.ts";
-import { printableId } from "../output/terminal-text.ts";
-import { hasIndex, listIfMissing } from "./listed-threads.ts";
-import { digestThread } from "./thread-digest.ts";
+import { countOf } from "../output/figures.ts";
+import { listIfMissing } from "./listed-threads.ts";
 import {
   type ThreadOutcome,
   unfinishedCopy,
   type WorkItem,
   type WorkOptions,
+  withoutCorruptRecords,
   workThrough,
 } from "./thread-work.ts";
 
 /** The options of {@link copyThreads}. */
-export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
-  readonly label: string;
+export interface CopyOptions extends Pick<WorkOptions, "label" | "concurrency" | "report"> {
   /** The word for a copied thread. */
   readonly done: string;
-  readonly resume: string;
   /** Copies the readable records of a thread with unreadable ones. */
   readonly skipCorrupt: boolean;
   /** Compares all threads afterwards. */
   readonly verify: boolean;
 }
 
-/** Copies threads from one factory to another under the same ids, several concurrently. */
-export async function copyThreads(
+/** The stores that have a thread. */
+type SourceOf<T> = (thread: T) => StoreFactory<unknown> | Promise<StoreFactory<unknown>>;
+
+/** Copies threads to a factory under the same ids, several concurrently. */
+export async function copyThreads<T extends WorkItem>(
   context: CommandContext,
-  source: StoreFactory<unknown>,
+  sourceOf: SourceOf<T>,
   target: StoreFactory<unknown>,
-  threads: readonly WorkItem[],
-  options: CopyOptions,
+  threads: readonly T[],
+  { label, done, concurrency, report, skipCorrupt, verify }: CopyOptions,
 ): Promise<void> {
-  const { concurrency, report, label, resume } = options;
-  const common = { concurrency, report, readsMessages: true };
   let listed = 0;
-  await workThrough(context, threads, { ...common, label, resume }, async (thread, advance) => {
-    const made = await copyOne(context, source, target, thread, advance, options);
+  const resume = "Run the same command again to go on: nothing is doubled.";
+  await workThrough(context, threads, { label, concurrency, report, resume }, async (thread) => {
+    const { threadId, isListed, expiresAt } = thread;
+    if (isExpired(expiresAt)) return { outcome: "expired" };
+    const source = await sourceOf(thread);
+    const made = await withoutCorruptRecords(skipCorrupt, () =>
+      copyOne(context, source, target, thread, done),
+    );
     const isThere = made.messages !== undefined;
-    if (isThere && thread.isListed && (await listIfMissing(target, thread.threadId, context.signal)))
-      listed++;
+    if (isThere && isListed && (await listIfMissing(target, threadId, context.signal))) listed++;
     return made;
   });
   if (listed > 0) context.output.note(`${countOf(listed, "thread")} listed again in the target`);
-  if (!hasIndex(target) && threads.some(({ isListed }) => isListed))
-    context.output.note(
-      "the target has no index, so the lists of chats, sessions and other layers are not in it",
-    );
-  if (!options.verify) return;
-  const again = { ...common, label: "comparing", resume: "Run the same command again to compare." };
-  await workThrough(context, threads, again, (thread) => compareOne(context, source, target, thread));
+  if (!verify) return;
+  const again = { label: "comparing", resume: "Run the same command again to compare." };
+  await workThrough(context, threads, { ...again, concurrency, report }, async (thread) => {
+    const { threadId, expiresAt } = thread;
+    if (isExpired(expiresAt)) return { outcome: "expired" };
+    if (await isEqual(await sourceOf(thread), target, threadId, context.signal)) return { outcome: "equal" };
+    const problems = ["source and target do not hold the same"];
+    return { outcome: "different", problems, exitCode: exitCodes.damaged };
+  });
 }
 
 async function copyOne(
-  { signal, output }: CommandContext,
+  { signal }: CommandContext,
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
   { threadId, count, expiresAt }: WorkItem,
-  advance: (messages: number) => void,
-  { done, skipCorrupt }: CopyOptions,
+  done: string,
 ): Promise<ThreadOutcome> {
-  if (isExpired(expiresAt)) return { outcome: "expired" };
-  const skipped = new Set<string>();
-  let reported = 0;
-  const ttl = expiresAt === undefined ? {} : { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
-  const copy = () =>
-    source.copyThread(threadId, threadId, {
-      target,
-      signal,
-      ...ttl,
-      onProgress: ({ copied }) => {
-        advance(Math.max(0, Math.min(copied, count) - reported));
-        reported = Math.max(reported, Math.min(copied, count));
-      },
-    });
-  const reading = <T>(call: () => Promise<T>) =>
-    skipCorrupt ? skippingCorruptRecords((error) => skipped.add(error.message), call) : call();
+  const ttl = expiresAt !== undefined && { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
   // A copy without messages does not tell whether it was made now.
   const wasThere = count > 0 || (await target.open(threadId).read({ limit: 0, signal })).revision !== null;
-  const made = await reading(copy).catch((error: unknown) => {
+  const copy = source.copyThread(threadId, threadId, { target, signal, ...ttl });
+  const made = await copy.catch((error: unknown) => {
     if (StoreError.is(error, "CONFLICT")) return error;
-    if (reported > 0) {
-      const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
-      output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
-    }
     throw isForeign(error) ? otherInstallation(error) : error;
   });
   const isConflict = StoreError.is(made);
@@ -94,46 +82,55 @@ async function copyOne(
   if (!isConflict && made.revision === null) return { outcome: "gone meanwhile" };
   const messages = isConflict ? 0 : made.copied;
   // An earlier copy may be finished, and one of the threads changed since.
-  if (messages === 0 && !(await reading(() => isEqual(source, target, threadId, signal)))) {
+  if (messages === 0 && !(await isEqual(source, target, threadId, signal))) {
+    const hint = "; the target has an unfinished copy: delete it, then copy again";
     const problem = isConflict
-      ? `${made.message}${(await isUnfinished(target, threadId, signal)) ? "; the target has an unfinished copy: delete it, then copy again" : ""}`
+      ? `${made.message}${(await isUnfinished(target, threadId, signal)) ? hint : ""}`
       : "source or target was written to after the copy, which is left as it is";
     const outcome = isConflict ? "conflict" : "changed since";
     return { outcome, problems: [problem], exitCode: exitCodes.conflict };
   }
-  if (skipped.size > 0)
-    return { outcome: `${done} in part`, messages, problems: [...skipped], exitCode: exitCodes.damaged };
   return { outcome: messages > 0 || !wasThere ? done : "there already", messages };
-}
-
-async function compareOne(
-  { signal }: CommandContext,
-  source: StoreFactory<unknown>,
-  target: StoreFactory<unknown>,
-  { threadId, expiresAt }: WorkItem,
-): Promise<ThreadOutcome> {
-  if (isExpired(expiresAt)) return { outcome: "expired" };
-  if (await isEqual(source, target, threadId, signal)) return { outcome: "equal" };
-  return {
-    outcome: "different",
-    problems: ["source and target do not hold the same"],
-    exitCode: exitCodes.damaged,
-  };
 }
 
 function isExpired(expiresAt: number | undefined): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now();
 }
 
+/** Whether a thread is the same on both sides. */
 async function isEqual(
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
   threadId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const digests = [source, target].map((stores) => digestThread(stores, threadId, signal));
-  const [one, other] = await Promise.all(digests);
+  const [one, other] = await Promise.all(
+    [source, target].map((stores) => digestOf(stores.open(threadId), signal)),
+  );
   return one === other;
+}
+
+/**
+ * A digest of a thread: its messages and their times, its metadata, and its own times, but not the entries that list it, which each backend
+ * has of its own. `null`: the thread does not exist.
+ */
+async function digestOf(store: MessageStore<unknown>, signal: AbortSignal): Promise<string | null> {
+  const reader = await ThreadReader.begin(store, { signal });
+  const { revision, createdAt, updatedAt, metadata } = reader.newest;
+  if (revision === null) return null;
+  const digest = createHash("sha256");
+  // As JSON, so that different lists have different texts.
+  const add = (...parts: unknown[]) => digest.update(JSON.stringify(parts));
+  add(createdAt, updatedAt, metadata === undefined ? undefined : encodeText(withoutEntries(metadata)));
+  for await (const page of reader.pages())
+    for (const entry of page) add(entry.createdAt, encodeText(entry.message));
+  return digest.digest("base64url");
+}
+
+function withoutEntries(metadata: unknown): unknown {
+  if (!isListed(metadata)) return metadata;
+  const { in: places, left: _left, ...listed } = metadata.listed;
+  return { ...metadata, listed: { ...listed, in: Object.keys(places).sort() } };
 }
 
 async function isUnfinished(stores: StoreFactory<unknown>, threadId: string, signal: AbortSignal) {

@@ -6,7 +6,7 @@ import { exitCodes } from "../output/exit-codes.ts";
 import { shownCount } from "../output/figures.ts";
 import { printableId, printableLine } from "../output/terminal-text.ts";
 import { entriesIn } from "./listed-threads.ts";
-import { prefixAlone, type SelectionOptions } from "./selection.ts";
+import type { SelectionOptions } from "./selection.ts";
 
 /** Options of {@link checkEntries}. */
 export interface EntryOptions extends SelectionOptions {
@@ -20,7 +20,7 @@ interface Checked {
 }
 
 /**
- * Checks the entries in lists against their threads, unless threads are selected by more than a prefix, and reports those that are wrong
+ * Checks the entries in lists against their threads, unless threads are selected by their ids, and reports those that are wrong
  * and the sums.
  *
  * @param removeLost removes entries that no thread names, instead of reporting them.
@@ -28,12 +28,11 @@ interface Checked {
 export async function checkEntries(
   context: CommandContext,
   stores: StoreFactory<unknown>,
-  { concurrency, json = false, ...selection }: EntryOptions,
+  { concurrency, json = false, idsFrom, prefix = "" }: EntryOptions,
   { removeLost = false } = {},
 ): Promise<void> {
   const { output, signal } = context;
-  const prefix = prefixAlone(selection);
-  if (prefix === undefined) return;
+  if (idsFrom !== undefined) return;
   const sums = new Map<string, number>();
   const check = async (found: ListedEntry) => ({
     found,

@@ -1,6 +1,6 @@
-import { isUtf8 } from "node:buffer";
+import { constants, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { open, readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type ChatExport, ChatStore, type OwnedChats } from "@scrollback/chats";
 import { nameOf } from "@scrollback/collections";
@@ -11,11 +11,11 @@ import { readChatGpt } from "../formats/chatgpt.ts";
 import {
   type Conversation,
   ConversationError,
+  fieldsAt,
   LeftOut,
   type ReadConversation,
 } from "../formats/conversation.ts";
 import { encodeText } from "../formats/entry.ts";
-import { type JsonElement, jsonElements } from "../formats/json-elements.ts";
 import { readLibreChat } from "../formats/librechat.ts";
 import { readOpenWebUi } from "../formats/open-webui.ts";
 import { CommandError, exitCodes, unreadableFile } from "../output/exit-codes.ts";
@@ -41,9 +41,12 @@ export interface ConversationOptions extends Pick<WorkOptions, "concurrency" | "
   readonly dryRun: boolean;
 }
 
-/** A conversation in a file. */
-interface Found extends WorkItem, JsonElement {
-  readonly path: string;
+/** A conversation in a file, or a file with a problem. */
+interface Found extends WorkItem {
+  readonly value?: unknown;
+  readonly problem?: string;
+  /** The time of the file. */
+  readonly updatedAt: number;
 }
 
 /** A title as long as a list shows it, for a conversation without one. */
@@ -65,28 +68,23 @@ export async function importConversations(
     context.output.note(`lists: ${printableLine(context.redact(String(error)))}; rebuild mends them`);
   await using chats = new ChatStore({ stores, onError });
   const mine = chats.of(owner);
-  const conversations = await findConversations(paths, from, context.signal);
+  const files = await filesOf(paths, from);
   if (!dryRun) await stores.setup();
   const totals = new LeftOut();
   const work = {
     label: dryRun ? "reading" : "importing",
     resume: "Run the same command again to go on: nothing is doubled.",
   };
-  await workThrough(
-    context,
-    conversations,
-    { ...work, concurrency, report, readsMessages: true },
-    async (found) => {
-      const leftOut = new LeftOut();
-      const outcome = await importOne(found, leftOut, { mine, from, dryRun, signal: context.signal }).catch(
-        unreadable,
-      );
-      // Of a chat that is there already it was told before.
-      if (!outcome.messages) return outcome;
-      for (const [kind, count] of leftOut.counts) totals.add(kind, count);
-      return { ...outcome, leftOut: Object.fromEntries(leftOut.counts) };
-    },
-  );
+  await workThrough(context, conversationsIn(files), { ...work, concurrency, report }, async (found) => {
+    const leftOut = new LeftOut();
+    const outcome = await importOne(found, leftOut, { mine, from, dryRun, signal: context.signal }).catch(
+      unreadable,
+    );
+    // Of a chat that is there already it was told before.
+    if (!outcome.messages) return outcome;
+    for (const [kind, count] of leftOut.counts) totals.add(kind, count);
+    return { ...outcome, leftOut: Object.fromEntries(leftOut.counts) };
+  });
   if (totals.counts.size === 0 || report === "json") return;
   const kinds = [...totals.counts].map(([kind, count]) => `${shownCount(count)} ${kind}`);
   context.output.note(`left out: ${printableLine(kinds.join(", "))}`);
@@ -104,7 +102,9 @@ async function importOne(
   leftOut: LeftOut,
   { mine, from, dryRun, signal }: ImportContext,
 ): Promise<ThreadOutcome> {
-  const conversation = await readConversation(found, from, leftOut);
+  const { value, problem: wrong } = found;
+  if (wrong !== undefined) throw new ConversationError(wrong);
+  const conversation = applications[from].read(fieldsAt(value, "a conversation"), leftOut);
   const { messages } = conversation;
   const id = `${from}-${conversation.id}`;
   const problem = isId(id);
@@ -162,29 +162,6 @@ function chatOf(conversation: Conversation, importedFrom: unknown, fileTime: num
   return { type: "scrollback.chat", version: 1, chat, entries };
 }
 
-/** Reads a conversation from its place in its file. */
-async function readConversation(
-  { path, offset, length, problem }: Found,
-  from: Application,
-  leftOut: LeftOut,
-): Promise<Conversation> {
-  if (problem !== undefined) throw new ConversationError(problem);
-  await using file = await open(path);
-  const bytes = Buffer.alloc(length);
-  await file.read(bytes, 0, length, offset);
-  // Otherwise other characters would be imported than the file has.
-  if (!isUtf8(bytes)) throw new ConversationError("it is not valid UTF-8");
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    throw new ConversationError("it is not valid JSON");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new ConversationError("it is not a JSON object");
-  return applications[from].read(value as Readonly<Record<string, unknown>>, leftOut);
-}
-
 /** The outcome for an error of one conversation. Rethrows others. */
 function unreadable(error: unknown): ThreadOutcome {
   const isSystem = typeof Object(error).syscall === "string";
@@ -203,30 +180,33 @@ function unreadable(error: unknown): ThreadOutcome {
   };
 }
 
-/** All conversations of files and folders, of which only the places are kept. */
-async function findConversations(
-  paths: readonly string[],
-  from: Application,
-  signal: AbortSignal,
-): Promise<Found[]> {
-  const found: Found[] = [];
-  for (const path of await filesOf(paths, from)) {
-    const { mtimeMs } = await stat(path).catch((error) => unreadableFile(path, error));
-    const common = { path, updatedAt: Math.max(0, Math.floor(mtimeMs)) };
-    let number = 0;
+/** The conversations of files, one file after the other. */
+async function* conversationsIn(files: readonly string[]): AsyncGenerator<Found, void, undefined> {
+  for (const path of files) {
+    const { mtimeMs, size } = await stat(path).catch((error) => unreadableFile(path, error));
+    const common = { count: 0, updatedAt: Math.max(0, Math.floor(mtimeMs)) };
     try {
-      for await (const element of jsonElements(path, signal)) {
-        number += 1;
-        const threadId = `${path}:${number}`;
-        found.push({ ...common, ...element, threadId, count: element.length });
-      }
+      if (size > constants.MAX_STRING_LENGTH)
+        throw new ConversationError("the file is larger than 512 MiB; export the chats in parts");
+      const value = parsed(await readFile(path));
+      for (const [index, one] of (Array.isArray(value) ? value : [value]).entries())
+        yield { ...common, threadId: `${path}:${index + 1}`, value: one };
     } catch (error) {
-      signal.throwIfAborted();
-      const problem = unreadable(error).problems?.[0] ?? "";
-      found.push({ ...common, offset: 0, length: 0, problem, threadId: path, count: 0 });
+      yield { ...common, threadId: path, problem: unreadable(error).problems?.[0] ?? "" };
     }
   }
-  return found;
+}
+
+function parsed(bytes: Buffer): unknown {
+  if (bytes.toString("latin1", 0, 2) === "PK")
+    throw new ConversationError("this is a ZIP file; unpack it first");
+  // Otherwise other characters would be imported than the file has.
+  if (!isUtf8(bytes)) throw new ConversationError("the file is not valid UTF-8");
+  try {
+    return JSON.parse(bytes.toString("utf8").replace(/^\uFEFF/, ""));
+  } catch {
+    throw new ConversationError("the file is not valid JSON");
+  }
 }
 
 /** The files, and those of the folders and their folders that have the application's names. */

@@ -1,8 +1,7 @@
 import { iterateEntries, removeAnyThread } from "@scrollback/collections";
 import { isListed, type ListedEntry, listAgain, missingEntries } from "@scrollback/collections/internal";
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 import { headProblem } from "../layers.ts";
-import type { ThreadToChange } from "./change-threads.ts";
 
 /** Where a thread is listed, as its entries say. */
 type Places = NonNullable<NonNullable<Parameters<typeof removeAnyThread>[2]>["places"]>;
@@ -56,39 +55,41 @@ export async function missingIn(
 
 /** Deletes threads of a backend with their entries in lists. */
 export class ThreadRemoval {
+  readonly #stores: StoreFactory<unknown>;
+  readonly #signal: AbortSignal;
   #places: Promise<ReadonlyMap<string, Places>> | undefined;
   /** The number of entries that cannot be read, so that nobody knows whether they are of a deleted thread. */
   unreadable = 0;
 
-  /** @param head the thread at the revision at which it is deleted; undefined for a damaged or unknown one. */
+  constructor(stores: StoreFactory<unknown>, signal: AbortSignal) {
+    this.#stores = stores;
+    this.#signal = signal;
+  }
+
+  /** @param head the thread; undefined for a damaged or unknown one. */
   async remove(
-    stores: StoreFactory<unknown>,
     threadId: string,
-    head: ThreadToChange | undefined,
-    signal: AbortSignal,
+    head?: Pick<ThreadPage<unknown>, "count" | "metadata"> | undefined,
   ): Promise<void> {
-    const at = head && { expectedRevision: head.revision };
+    const [stores, signal] = [this.#stores, this.#signal];
     if (hasIndex(stores)) {
-      if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { ...at, signal });
-      const saysNothing = !head || head.isDamaged || headProblem(threadId, head) !== undefined;
-      const places = saysNothing ? await this.#placesOf(stores, threadId, signal) : undefined;
+      if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { signal });
+      const saysNothing = !head || headProblem(threadId, head) !== undefined;
+      const places = saysNothing ? await this.#placesOf(threadId) : undefined;
       if (places) return await removeAnyThread(stores, threadId, { places, signal });
     }
-    await stores.deleteThread(threadId, { ...at, signal });
+    await stores.deleteThread(threadId, { signal });
   }
 
   /** All entries are read once, for the first thread whose head does not say where it is listed. */
-  async #placesOf(stores: StoreFactory<unknown>, threadId: string, signal: AbortSignal) {
-    this.#places ??= this.#readPlaces(stores, signal).catch((error) => {
-      this.#places = undefined;
-      throw error;
-    });
+  async #placesOf(threadId: string) {
+    this.#places ??= this.#readPlaces();
     return (await this.#places).get(threadId);
   }
 
-  async #readPlaces(stores: StoreFactory<unknown>, signal: AbortSignal) {
+  async #readPlaces() {
     const found = new Map<string, Places>();
-    for await (const { index, entry, threadId } of entriesIn(stores, "", signal)) {
+    for await (const { index, entry, threadId } of entriesIn(this.#stores, "", this.#signal)) {
       if (entry.problem) this.unreadable++;
       if (threadId === undefined) continue;
       const { bases = [] } = found.get(threadId) ?? {};

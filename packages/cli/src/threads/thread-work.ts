@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { StoreError, type ThreadInfo } from "@scrollback/store-core";
-import { pMapIterable } from "p-map";
+import { StoreError } from "@scrollback/store-core";
+import pMap from "p-map";
 import type { CommandContext } from "../context/command-context.ts";
+import { skippingCorruptRecords } from "../context/open-backend.ts";
 import { exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { countOf, shownCount, shownDuration } from "../output/figures.ts";
 import { isClosedPipe } from "../output/output.ts";
-import { Progress } from "../output/progress.ts";
+import { doneOf, showProgress } from "../output/progress.ts";
 import { printableId, printableLine } from "../output/terminal-text.ts";
 
 /** The outcome for one thread. */
@@ -16,7 +17,7 @@ export interface ThreadOutcome {
   readonly outcome: string;
   /** The number of processed messages. */
   readonly messages?: number;
-  /** The problem, for the user, with its exit code. */
+  /** The problems, for the user. */
   readonly problems?: readonly string[];
   readonly exitCode?: number;
   /** What of its source is not in the thread, by kind. */
@@ -31,9 +32,10 @@ export const unfinishedCopy: ThreadOutcome = Object.freeze({
 });
 
 /** A thread to process. */
-export interface WorkItem extends Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt"> {
-  /** The problem of a damaged thread, of which only the id is known. */
-  readonly unreadable?: string;
+export interface WorkItem {
+  readonly threadId: string;
+  readonly count: number;
+  readonly expiresAt?: number | undefined;
   /** Whether a layer lists it, as its metadata says. */
   readonly isListed?: boolean;
 }
@@ -45,8 +47,6 @@ export interface WorkOptions {
   readonly concurrency: number;
   /** `json`: lines of JSON as the result. `text`: a line as the result. `notes`: that line beside a result of another kind. */
   readonly report: "json" | "text" | "notes";
-  /** Whether the work on a thread grows with its messages. */
-  readonly readsMessages: boolean;
   /** How to continue after the command was stopped. */
   readonly resume: string;
 }
@@ -57,123 +57,88 @@ const ofOneThread = ["CONFLICT", "CORRUPT", "TOO_LARGE", "NOT_FOUND"] as const;
 /**
  * Processes threads, several concurrently, and reports the results: as JSON one line per thread and one with the sums, else
  * one line per problem and one with the sums. A problem of one thread does not stop the others; an outage does.
- *
- * @param work does one thread; calls `advance` for the messages that it has done.
  */
 export async function workThrough<T extends WorkItem>(
   context: CommandContext,
-  threads: readonly T[],
-  options: WorkOptions,
-  work: (thread: T, advance: (messages: number) => void) => Promise<ThreadOutcome>,
+  threads: readonly T[] | AsyncIterable<T>,
+  { label, concurrency, report, resume }: WorkOptions,
+  work: (thread: T) => Promise<ThreadOutcome>,
 ): Promise<void> {
   const { output, signal } = context;
-  const { label, readsMessages } = options;
-  const workOf = (thread: T) => (readsMessages ? 1 + thread.count : 1);
-  const total = threads.reduce((sum, thread) => sum + workOf(thread), 0);
   const start = performance.now();
-  const sums = new Sums(threads.length);
-  const progress = new Progress(output, { label, threads: threads.length, work: total });
-  const running = new Set<Promise<unknown>>();
-  const one = (thread: T) => {
-    const result = workOn(thread).finally(() => running.delete(result));
-    running.add(result);
-    return result;
-  };
-  const workOn = async (thread: T) => {
-    // A database in this process answers within a turn of the event loop: signals and timers come between turns.
-    await nextTurn();
-    signal.throwIfAborted();
-    let done = 0;
-    const outcome = await work(thread, (messages) => {
-      if (!readsMessages) return;
-      done += messages;
-      progress.advance(messages);
-    }).catch(outcomeOf);
-    progress.advance(workOf(thread) - done);
-    progress.finishThread();
-    return { thread, outcome };
-  };
-  let failure: unknown;
-  try {
-    const { concurrency } = options;
-    for await (const { thread, outcome } of pMapIterable(threads, one, {
-      concurrency,
-      preserveOrder: false,
-    })) {
-      sums.add(outcome);
-      if (outcome.exitCode !== undefined) context.fail(outcome.exitCode);
-      await tell(context, outcome.threadId ?? thread.threadId, outcome, options.report);
-    }
-  } catch (error) {
-    failure = signal.aborted ? signal.reason : error;
-    progress.stop();
-    // The reports of the other threads come before the end.
-    if (signal.aborted && !isClosedPipe(failure)) await Promise.allSettled(running);
-    output.note(
-      `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,
-    );
-    throw error;
-  } finally {
-    progress.stop();
-    if (isClosedPipe(failure)) {
-      output.status("");
-      context.fail(exitCodes.closedPipe);
-    } else await tellSums(context, sums, performance.now() - start, options.report);
+  const selected = "length" in threads ? threads.length : undefined;
+  const sums = { selected, done: 0, messages: 0 };
+  const outcomes = new Map<string, number>();
+  const failures: unknown[] = [];
+  const stopProgress = showProgress(output, label, sums);
+  // The threads that are being processed come to their end before the command does.
+  await pMap(
+    threads,
+    async (thread) => {
+      if (failures.length > 0) return;
+      try {
+        // A database in this process answers within a turn of the event loop: signals and timers come between turns.
+        await nextTurn();
+        signal.throwIfAborted();
+        const made = await work(thread).catch(outcomeOf);
+        sums.done += 1;
+        sums.messages += made.messages ?? 0;
+        outcomes.set(made.outcome, (outcomes.get(made.outcome) ?? 0) + 1);
+        if (made.exitCode !== undefined) context.fail(made.exitCode);
+        await tell(context, made.threadId ?? thread.threadId, made, report);
+      } catch (error) {
+        failures.push(error);
+      }
+    },
+    { concurrency },
+  ).catch((error: unknown) => failures.push(error));
+  stopProgress();
+  const [failure] = failures;
+  if (failure !== undefined) {
+    output.note(`stopped after ${doneOf(sums)}. ${resume}`);
   }
-}
-
-async function tellSums(
-  context: CommandContext,
-  sums: Sums,
-  elapsed: number,
-  report: WorkOptions["report"],
-): Promise<void> {
-  const { output } = context;
   try {
-    if (report === "json") await output.json({ summary: sums.toJson(elapsed) });
-    else if (report === "text") await output.line(sums.toText(elapsed));
-    else output.note(sums.toText(elapsed));
+    const elapsed = performance.now() - start;
+    const cause: unknown = signal.aborted ? signal.reason : failure;
+    if (isClosedPipe(cause)) throw cause;
+    if (report === "json") {
+      const seconds = Math.round(elapsed) / 1_000;
+      const summary = { ...sums, selected: selected ?? sums.done, outcomes: Object.fromEntries(outcomes) };
+      await output.json({ summary: { ...summary, seconds } });
+    } else if (report === "text") await output.line(textOf(sums, outcomes, elapsed, failure !== undefined));
+    else output.note(textOf(sums, outcomes, elapsed, failure !== undefined));
   } catch (error) {
-    // The command may have more to do, such as a comparison.
     if (isClosedPipe(error)) context.fail(exitCodes.closedPipe);
     throw error;
   }
+  if (failure !== undefined) throw failure;
 }
 
-class Sums {
-  readonly #selected: number;
-  readonly #outcomes = new Map<string, number>();
-  #messages = 0;
-  threads = 0;
+/** Does the work on a thread; if `isSkipping`, without its unreadable records, which are then its problems. */
+export async function withoutCorruptRecords(
+  isSkipping: boolean,
+  work: () => Promise<ThreadOutcome>,
+): Promise<ThreadOutcome> {
+  if (!isSkipping) return await work();
+  const problems = new Set<string>();
+  const made = await skippingCorruptRecords((error) => problems.add(error.message), work);
+  if (problems.size === 0 || made.exitCode !== undefined) return made;
+  const outcome = `${made.outcome} in part`;
+  return { ...made, outcome, problems: [...problems], exitCode: exitCodes.damaged };
+}
 
-  constructor(selected: number) {
-    this.#selected = selected;
-  }
-
-  add({ outcome, messages = 0 }: ThreadOutcome): void {
-    this.threads += 1;
-    this.#messages += messages;
-    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
-  }
-
-  toJson(elapsed: number): Record<string, unknown> {
-    return {
-      selected: this.#selected,
-      done: this.threads,
-      messages: this.#messages,
-      outcomes: Object.fromEntries(this.#outcomes),
-      seconds: Math.round(elapsed) / 1_000,
-    };
-  }
-
-  toText(elapsed: number): string {
-    const outcomes = [...this.#outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
-    const none = this.#selected === 0 ? "no threads" : "no thread was finished";
-    const what = outcomes.length === 0 ? none : `threads: ${outcomes.join(", ")}`;
-    const messages = this.#messages > 0 ? `; ${countOf(this.#messages, "message")}` : "";
-    const rate = this.threads > 0 ? `, ${shownCount(Math.round(this.threads / (elapsed / 1_000)))}/s` : "";
-    return `${what}${messages} (${shownDuration(elapsed)}${rate})`;
-  }
+function textOf(
+  { done, messages }: { done: number; messages: number },
+  outcomes: ReadonlyMap<string, number>,
+  elapsed: number,
+  isStopped: boolean,
+): string {
+  const all = [...outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
+  const none = isStopped ? "no thread was finished" : "no threads";
+  const what = all.length === 0 ? none : `threads: ${all.join(", ")}`;
+  const ofMessages = messages > 0 ? `; ${countOf(messages, "message")}` : "";
+  const rate = done > 0 ? `, ${shownCount(Math.round(done / (elapsed / 1_000)))}/s` : "";
+  return `${what}${ofMessages} (${shownDuration(elapsed)}${rate})`;
 }
 
 function outcomeOf(error: unknown): ThreadOutcome {
@@ -189,16 +154,14 @@ async function tell(
   report: WorkOptions["report"],
 ): Promise<void> {
   if (report === "json") {
-    const isWhole = Object.keys(leftOut).length === 0;
-    const details = {
+    await context.output.json({
+      ...{ threadId, outcome },
       ...(messages !== undefined && { messages }),
       ...(problems.length > 0 && { problems }),
-      ...(!isWhole && { leftOut }),
-    };
-    await context.output.json({ threadId, outcome, ...details });
+      ...(Object.keys(leftOut).length > 0 && { leftOut }),
+    });
     return;
   }
-  for (const problem of problems) {
+  for (const problem of problems)
     context.output.note(`${outcome}: ${printableId(threadId)}: ${printableLine(context.redact(problem))}`);
-  }
 }
