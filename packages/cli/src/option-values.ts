@@ -1,5 +1,26 @@
 import { InvalidArgumentError } from "commander";
 
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+/** The maximum that stores accept, in days. */
+const MAX_DAYS = 36_500;
+
+/** Reads a duration such as `30d`, in milliseconds. A unit is required. */
+export function parseDuration(text: string): number {
+  const [, digits, unit = ""] = /^(\d+)([smhdw])$/.exec(text) ?? [];
+  const ms = Number(digits) * (MILLISECONDS[unit] ?? Number.NaN);
+  if (!(ms > 0 && ms <= MAX_DAYS * 86_400_000))
+    throw new InvalidArgumentError(
+      `It must be a duration such as 90s, 30m, 12h, 30d or 4w, of at most ${MAX_DAYS}d.`,
+    );
+  return ms;
+}
+
 /** Reads a non-empty text. An empty one often results from an unset variable, and would select everything. */
 export function parseText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");

@@ -119,3 +119,54 @@ test("a thread that another rm has deleted meanwhile is no failure", async () =>
   expect(results.map(({ code }) => code)).toEqual([0, 0]);
   expect(await idsIn()).toEqual([]);
 });
+
+test.each([
+  ["rm", []],
+  ["expire", ["--never"]],
+])("%s leaves a thread alone that was written to after ls --json named it", async (command, args) => {
+  const { stdout } = await run(["ls", url, "--json"]);
+  await using stores = folder.stores();
+  await stores.open("old-1").addMessages([{ role: "user", content: "meanwhile" }]);
+  const result = await run([command, url, "--ids-from", "-", "--yes", ...args], { input: stdout });
+  expect(result).toMatchObject({
+    code: 5,
+    stdout: expect.stringContaining("1 left alone"),
+    stderr: "left alone: old-1: it was written to meanwhile\n",
+  });
+  const left = await stores.open("old-1").read();
+  expect(left.count).toBe(2);
+  expect("expiresAt" in left).toBe(false);
+});
+
+test("expire sets and removes the expiry", async () => {
+  const named = ["--yes", "old-1", "none"];
+  expect(await run(["expire", url, "--ttl", "30d", ...named])).toEqual({
+    code: 3,
+    stdout: expect.stringMatching(/1 changed, 1 not found|1 not found, 1 changed/),
+    stderr: "not found: none: there is no such thread\n",
+  });
+  await using stores = folder.stores();
+  const expiresIn = async () => ((await stores.open("old-1").read()).expiresAt ?? 0) - Date.now();
+  expect(Math.round((await expiresIn()) / 86_400_000)).toBe(30);
+  await run(["expire", url, "--never", "--yes", "old-1"]);
+  expect(await expiresIn()).toBeLessThan(0);
+  for (const wrong of [[], ["--ttl", "0d"], ["--ttl", "40000d"], ["--ttl", "5"], ["--ttl", "1d", "--never"]])
+    expect((await run(["expire", url, "--yes", "old-1", ...wrong])).code, wrong.join()).toBe(2);
+});
+
+test("stats counts threads, messages, bytes, lists and ages", async () => {
+  {
+    await using stores = folder.stores();
+    await new ChatStore({ stores }).of("ada").create({ id: "c" });
+    await stores.open("new-1").addMessages([{ role: "user", content: "more" }]);
+  }
+  const [figures] = jsonLines((await run(["stats", url, "--json"])).stdout);
+  expect(figures).toMatchObject({
+    ...{ threads: 4, messages: 4, bytes: expect.any(Number), expiring: 0, entries: expect.any(Number) },
+    updatedWithin: { day: 4, week: 0, month: 0, year: 0, older: 0 },
+  });
+  expect(figures?.largest).toMatchObject([{ threadId: "new-1", count: 2 }, {}, {}, {}]);
+  const { stdout } = await run(["stats", url, "--prefix", "old-"]);
+  expect(stdout).toMatch(/^threads {18}2$/m);
+  expect(stdout).toMatch(/^largest {18}1 message: old-1$/m);
+});

@@ -8,7 +8,12 @@ import { parsePositive } from "../option-values.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { shownCount, shownSize, shownTime } from "../output/figures.ts";
 import { printableId } from "../output/terminal-text.ts";
-import { addSelection, type SelectionOptions, selectThreads } from "../threads/selection.ts";
+import {
+  addSelection,
+  type SelectedThread,
+  type SelectionOptions,
+  selectThreads,
+} from "../threads/selection.ts";
 import { unfinishedCopy } from "../threads/thread-work.ts";
 
 interface ListOptions extends SelectionOptions {
@@ -51,7 +56,7 @@ async function list(context: CommandContext, url: string, options: ListOptions):
 }
 
 /** A thread in the output of `--json`. */
-function jsonOf({ metadata, ...thread }: ThreadInfo): Record<string, unknown> {
+function jsonOf({ metadata, asOf: _, ...thread }: SelectedThread): Record<string, unknown> {
   return { ...thread, ...(metadata !== undefined && encodeValue("metadata", metadata)) };
 }
 

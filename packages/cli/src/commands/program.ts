@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
 import { printableText } from "../output/terminal-text.ts";
 import { addCopy } from "./copy.ts";
+import { addExpire } from "./expire.ts";
 import { addExport } from "./export.ts";
 import { addImport } from "./import.ts";
 import { addLs } from "./ls.ts";
@@ -10,6 +11,7 @@ import { addRebuild } from "./rebuild.ts";
 import { addRm } from "./rm.ts";
 import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
+import { addStats } from "./stats.ts";
 import { addVerify } from "./verify.ts";
 
 const manifest: { readonly version: string } = JSON.parse(
@@ -47,7 +49,19 @@ export function createProgram(context: CommandContext): Command {
       // An invalid argument may be a URL with a password.
       outputError: (text, write) => write(printableText(context.redact(text))),
     });
-  const all = [addLs, addShow, addExport, addImport, addCopy, addRm, addVerify, addRebuild, addSetup];
+  const all = [
+    addLs,
+    addShow,
+    addExport,
+    addImport,
+    addCopy,
+    addRm,
+    addExpire,
+    addStats,
+    addVerify,
+    addRebuild,
+    addSetup,
+  ];
   for (const add of all) add(program, context);
   for (const command of program.commands) command.showHelpAfterError("Add --help for the options.");
   return program;

@@ -9,7 +9,7 @@ import { parseText } from "../option-values.ts";
 import { exitCodes, refuseLine } from "../output/exit-codes.ts";
 import { countOf } from "../output/figures.ts";
 import { printableId } from "../output/terminal-text.ts";
-import type { WorkItem } from "./thread-work.ts";
+import type { ThreadState, WorkItem } from "./thread-work.ts";
 
 /** The threads of a command: all, or those that match every given condition. */
 export interface SelectionOptions {
@@ -27,6 +27,12 @@ export function addSelection(command: Command): Command {
       parseText,
     )
     .option("--prefix <text>", "threads whose ids begin with this text", parseText);
+}
+
+/** A selected thread. */
+export interface SelectedThread extends ThreadInfo {
+  /** The thread as it was when it was selected, by a listing or a line of `ls --json`; absent if it was named by its id alone. */
+  readonly asOf?: ThreadState;
 }
 
 /** How a command treats threads that it cannot select. */
@@ -47,7 +53,7 @@ export async function* selectThreads(
   options: SelectionOptions,
   { onMissing = (threadId) => missing(context, threadId), onUnreadable }: Unselected = {},
   { sizes = false } = {},
-): AsyncGenerator<ThreadInfo, void, undefined> {
+): AsyncGenerator<SelectedThread, void, undefined> {
   const seen = new Set<string>();
   const isNew = (threadId: string) => !seen.has(threadId) && seen.add(threadId);
   const unread: string[] = [];
@@ -80,14 +86,14 @@ export async function selectWork(
 ): Promise<WorkItem[]> {
   const threads: WorkItem[] = [];
   const selected = selectThreads(context, stores, options, unselected);
-  for await (const { threadId, count, expiresAt, metadata } of selected) {
-    threads.push({ threadId, count, expiresAt, isListed: isListed(metadata) });
+  for await (const { threadId, count, expiresAt, metadata, asOf } of selected) {
+    threads.push({ threadId, count, expiresAt, isListed: isListed(metadata), asOf });
   }
   return threads;
 }
 
 interface SelectedPage {
-  readonly threads: readonly ThreadInfo[];
+  readonly threads: readonly SelectedThread[];
   /** Unreadable metadata of these threads, and other threads that cannot be read. */
   readonly problems: readonly Pick<StoreError, "threadId" | "message">[];
   /** The id of a named thread that does not exist. */
@@ -105,9 +111,11 @@ async function* pagesOf(
   if (idsFrom !== undefined) {
     const input = idsFrom === "-" ? stdin : createReadStream(idsFrom);
     for await (const { text, number } of linesOf(input as AsyncIterable<Buffer | string>, idsFrom)) {
-      const threadId =
-        idOf(text) ?? refuseLine(idsFrom, number, "not a JSON string, nor an object with a threadId");
-      if (threadId.startsWith(prefix)) yield await lookUp(threadId);
+      const line =
+        namedIn(text) ?? refuseLine(idsFrom, number, "not a JSON string, nor an object with a threadId");
+      if (!line.threadId.startsWith(prefix)) continue;
+      const { threads, ...rest } = await lookUp(line.threadId);
+      yield { threads: threads.map((thread) => ({ ...thread, ...line })), ...rest };
     }
   }
   if (ids.length > 0 || idsFrom !== undefined) return;
@@ -118,7 +126,7 @@ async function* pagesOf(
       (error) => problems.push(error),
       () => stores.listThreads({ prefix, limit: 1_000, sizes, signal, ...from }),
     );
-    yield { threads: page.threads, problems };
+    yield { threads: page.threads.map((thread) => ({ ...thread, asOf: thread })), problems };
     cursor = page.cursor;
   }
 }
@@ -155,12 +163,15 @@ export function missing(context: CommandContext, threadId: string): void {
   context.fail(exitCodes.notFound);
 }
 
-/** The thread id of a line: a JSON string, or an object with a threadId. */
-function idOf(line: string): string | undefined {
+/** What a line names: a JSON string, or an object with a threadId, and perhaps with the state of the thread. */
+function namedIn(line: string): Pick<SelectedThread, "threadId" | "asOf"> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    const threadId = typeof value === "string" ? value : (Object(value) as { threadId?: unknown }).threadId;
-    return typeof threadId === "string" ? threadId : undefined;
+    if (typeof value === "string") return { threadId: value };
+    const { threadId, count, updatedAt } = Object(value) as Record<string, unknown>;
+    if (typeof threadId !== "string") return undefined;
+    const hasState = typeof count === "number" && typeof updatedAt === "number";
+    return { threadId, ...(hasState && { asOf: { count, updatedAt } }) };
   } catch {
     return undefined;
   }

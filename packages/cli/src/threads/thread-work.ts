@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { StoreError } from "@scrollback/store-core";
+import { StoreError, type ThreadInfo } from "@scrollback/store-core";
 import pMap from "p-map";
 import type { CommandContext } from "../context/command-context.ts";
 import { skippingCorruptRecords } from "../context/open-backend.ts";
@@ -31,11 +31,16 @@ export const unfinishedCopy: ThreadOutcome = Object.freeze({
   exitCode: exitCodes.damaged,
 });
 
+/** What tells whether a thread was written to. */
+export type ThreadState = Pick<ThreadInfo, "count" | "updatedAt">;
+
 /** A thread to process. */
 export interface WorkItem {
   readonly threadId: string;
   readonly count: number;
   readonly expiresAt?: number | undefined;
+  /** As it was when it was selected; absent: it was named by its id alone. */
+  readonly asOf?: ThreadState | undefined;
   /** Whether a layer lists it, as its metadata says. */
   readonly isListed?: boolean;
 }
