@@ -40,15 +40,6 @@ export const navigation: readonly Group[] = [
     ],
   },
   {
-    text: "Operate in production",
-    pages: [
-      ["Redis", "how-to/operate-redis"],
-      ["MongoDB", "how-to/operate-mongodb"],
-      ["DynamoDB", "how-to/operate-dynamodb"],
-      ["PostgreSQL", "how-to/operate-postgres"],
-    ],
-  },
-  {
     text: "Use with a framework",
     pages: [
       ["One conversation, many frameworks", "how-to/one-conversation-many-frameworks"],
