@@ -1,6 +1,6 @@
 /**
  * The steps of a driver of a backend with transactions: a commit, a read, a deletion and a listing, written with functions that
- * your transactions provide. See docs/how-to/write-an-adapter/driver.md.
+ * your transactions provide. See docs/reference/adapter-contract.md.
  */
 import {
   type CommitOutcome,

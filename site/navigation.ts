@@ -28,6 +28,7 @@ export const navigation: readonly Group[] = [
       ["Bundle", "how-to/bundlers"],
       ["Back up and restore", "how-to/backup-and-restore"],
       ["Move between backends", "how-to/move-between-backends"],
+      ["Write an adapter", "how-to/write-an-adapter"],
     ],
   },
   {
@@ -56,16 +57,6 @@ export const navigation: readonly Group[] = [
     ],
   },
   {
-    text: "Write an adapter",
-    pages: [
-      ["1. Choose", "how-to/write-an-adapter/choose"],
-      ["2. Build", "how-to/write-an-adapter/build"],
-      ["3. Prove", "how-to/write-an-adapter/prove"],
-      ["A driver", "how-to/write-an-adapter/driver"],
-      ["Other databases", "how-to/write-an-adapter/mapping"],
-    ],
-  },
-  {
     text: "Reference",
     pages: [
       ["API", "reference/api/index"],
@@ -90,6 +81,7 @@ export const navigation: readonly Group[] = [
       ["MongoDB", "reference/store-mongo"],
       ["DynamoDB", "reference/store-dynamo"],
       ["PostgreSQL", "reference/store-postgres"],
+      ["The contract of an adapter", "reference/adapter-contract"],
     ],
   },
   {
