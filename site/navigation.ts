@@ -72,11 +72,10 @@ export const navigation: readonly Group[] = [
       ["Agents", "reference/agents"],
       ["Group chats", "reference/group-chat"],
       ["Sessions", "reference/sessions"],
-      ["Indexes", "reference/indexes"],
       ["Chats", "reference/chats"],
       ["AI SDK: routes, requests, answers", "reference/ai-sdk"],
       ["Reducers", "reference/reducers"],
-      ["Collections", "reference/collections"],
+      ["Indexes, lists, records", "reference/collections"],
     ],
   },
   {
