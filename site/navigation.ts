@@ -23,7 +23,6 @@ export const navigation: readonly Group[] = [
       ["Observe", "how-to/observability"],
       ["A chat fails at every turn", "how-to/repair-a-chat"],
       ["Test your app", "how-to/test-your-app"],
-      ["Message types, OpenAI and Anthropic SDK", "how-to/message-types"],
       ["Back up, restore, move", "how-to/backup-and-restore"],
       ["Migrate", "how-to/migrate"],
       ["Write an adapter", "how-to/write-an-adapter"],
@@ -36,6 +35,7 @@ export const navigation: readonly Group[] = [
       ["AI SDK", "how-to/ai-sdk"],
       ["A chat with Next.js", "how-to/nextjs"],
       ["A web chat in React", "how-to/web-chat"],
+      ["OpenAI or Anthropic SDK, other messages", "how-to/message-types"],
       ["LangGraph and LangChain", "how-to/bridge-langgraph"],
       ["Other agent frameworks", "how-to/bridges"],
     ],
@@ -45,7 +45,6 @@ export const navigation: readonly Group[] = [
     pages: [
       ["API", "reference/api/index"],
       ["The protocol", "reference/protocol"],
-      ["The suite's tests", "generated/tests"],
       ["Options", "reference/options"],
       ["Errors", "reference/errors"],
       ["Codecs", "reference/codecs"],
@@ -99,6 +98,7 @@ export const navigation: readonly Group[] = [
   {
     text: "Project",
     pages: [
+      ["The suite's tests", "generated/tests"],
       ["Changelog", "reference/changelog"],
       ["Security", "reference/security"],
       ["Contributing", "explanation/contributing"],
