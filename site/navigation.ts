@@ -68,8 +68,7 @@ export const navigation: readonly Group[] = [
   {
     text: "Layers",
     pages: [
-      ["Agents", "reference/agents"],
-      ["Group chats", "reference/group-chat"],
+      ["Agents, group chats", "reference/agents"],
       ["Sessions", "reference/sessions"],
       ["Chats", "reference/chats"],
       ["AI SDK: routes, requests, answers", "reference/ai-sdk"],
@@ -89,9 +88,7 @@ export const navigation: readonly Group[] = [
   {
     text: "Decisions",
     pages: [
-      ["Records and commits", "decisions/records-and-commits"],
-      ["Backends", "decisions/backends"],
-      ["Layers", "decisions/layers"],
+      ["Decisions", "decisions/decisions"],
       ["Tried and put back", "decisions/tried-and-put-back"],
     ],
   },
