@@ -1,7 +1,7 @@
 /**
  * Writes the elements of a list of Microsoft's Agent Framework, one a line of standard input, to a thread:
  * `redis-cli lrange chat_messages:thread_1 0 -1 | node import-agent-framework.ts thread_1`.
- * See docs/how-to/migrate-from-agent-framework-redis.md.
+ * See docs/how-to/migrate.md.
  */
 import { text } from "node:stream/consumers";
 import { type ChatMessage, openStores, type Part, type Role } from "@scrollback/store-core";

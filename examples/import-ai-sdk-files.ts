@@ -1,4 +1,4 @@
-/** Makes a chat of each file of a folder, for one user: `node import-ai-sdk-files.ts .chats ada`. See docs/how-to/migrate-from-ai-sdk-files.md. */
+/** Makes a chat of each file of a folder, for one user: `node import-ai-sdk-files.ts .chats ada`. See docs/how-to/migrate.md. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { uiMessages, upgradeUIMessages } from "@scrollback/bridge-ai-sdk";

@@ -25,14 +25,14 @@ ${textOf("docs/generated/matrix.md").trim()}
 
 ## Faults by backend
 
-[What is tested](../explanation/faults.md), and [every figure](faults-measured.md). "Longest call" and "back in", the time from the end of the
+[What is tested](../reference/compatibility.md#fault-tests), and [every figure](faults-measured.md). "Longest call" and "back in", the time from the end of the
 fault until every writer had written again, are those of the slowest backend, on a machine with 2 cores and other work.
 
 ${faultsOf("docs/generated/faults-measured.md")}
 
 ## Frameworks by backend
 
-[What is tested](../reference/frameworks.md#tested): the framework's own tests of stores (theirs), and ours.
+[What is tested](../reference/compatibility.md#frameworks): the framework's own tests of stores (theirs), and ours.
 
 ${frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))}
 

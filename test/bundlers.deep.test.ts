@@ -13,9 +13,9 @@ import { packedPackages, userEnvironment } from "../conformance-tests/test/fixtu
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 
-/** The command's option of docs/how-to/bundlers.md. */
+/** The command's option of docs/how-to/deploy.md. */
 async function documentedBanner(): Promise<string> {
-  const page = await readFile(join(root, "docs/how-to/bundlers.md"), "utf8");
+  const page = await readFile(join(root, "docs/how-to/deploy.md"), "utf8");
   const [, banner] = /--banner:js='([^']+)'/.exec(page) ?? [];
   return banner ?? expect.unreachable("the page has no banner");
 }

@@ -41,7 +41,7 @@ const folders = {
 type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
-/** The examples of docs/how-to/write-an-adapter, for authors who have only the package. */
+/** The examples of docs/how-to/write-an-adapter.md, for authors who have only the package. */
 const exampleFiles = globSync("{sql,mariadb}/{src,test}/*.ts", { cwd: join(root, "examples") })
   .map((path) => `dist/example/${path}`)
   .sort();

@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const run = promisify(execFile);
-/** The versions that docs/how-to/serverless.md names. They are not dependencies: they take 490 MB. */
+/** The versions that docs/how-to/deploy.md names. They are not dependencies: they take 490 MB. */
 const VERSIONS = { bun: "1.4.5", deno: "2.9.6", miniflare: "4.20260730.0" };
 /** In 2025-09-15 `process` became Node's, after 2026-01-01 timers did. */
 const COMPATIBILITY_DATES = [

@@ -48,8 +48,9 @@ test("a LangGraph agent on PostgreSQL runs turns, travels in time, waits, and er
   }
 });
 
-test("the page begins with the program", async () => {
+test("the page begins with the beginning of the program", async () => {
   const page = await readFile(join(root, "docs/how-to/bridge-langgraph.md"), "utf8");
   const [, block] = /^```ts[^\n]*\n(.*?)^```/ms.exec(page) ?? [];
-  expect(block).toBe(await readFile(program, "utf8"));
+  expect(block).toContain("graph.invoke");
+  expect((await readFile(program, "utf8")).startsWith(`${block}\n`)).toBe(true);
 });

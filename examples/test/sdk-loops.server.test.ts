@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startSdkServer } from "./sdk-server.ts";
 
-// The loops of docs/how-to/openai-anthropic-sdk.md, with the real clients against a server on loopback.
+// The loops of docs/how-to/message-types.md, with the real clients against a server on loopback.
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
-const page = await readFile(join(root, "docs/how-to/openai-anthropic-sdk.md"), "utf8");
-const loops = [...page.matchAll(/^## ([^\n]+)\n(?:(?!^## ).)*?^```ts\n(.*?)^```/gms)].map(
+const page = await readFile(join(root, "docs/how-to/message-types.md"), "utf8");
+const loops = [...page.matchAll(/^### ([^\n]+)\n(?:(?!^##).)*?^```ts\n(.*?)^```/gms)].map(
   ([, title = "", code = ""]) => ({ title, code }),
 );
 

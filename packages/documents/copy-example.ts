@@ -1,5 +1,5 @@
 /**
- * A part of the build: copies the examples of docs/how-to/write-an-adapter and their tests unchanged into the package, so that an
+ * A part of the build: copies the examples of docs/how-to/write-an-adapter.md and their tests unchanged into the package, so that an
  * adapter's author who has only the package can start from one that passes the suite.
  */
 import { cpSync, rmSync } from "node:fs";

@@ -94,7 +94,7 @@ test("llms.txt lists every page, and each exists as Markdown", () => {
   const named = [...list.matchAll(/\]\(\/([^)]+)\)/g)].map(([, page]) => page ?? "");
   expect(named).toEqual(navigation.flatMap(({ pages }) => pages.map(([, place]) => `${place}.md`)));
   for (const page of named) expect(readFileSync(join(built, page), "utf8")).toMatch(/^# /m);
-  expect(readFileSync(join(built, "llms-full.txt"), "utf8")).toContain("# One atomic commit");
+  expect(readFileSync(join(built, "llms-full.txt"), "utf8")).toContain("# One atomic commit, exactly once");
 });
 
 test("every page fits a phone, shows its pictures and loads nothing from other sites", async () => {
@@ -168,7 +168,7 @@ describe("keyboard navigation", () => {
     await page.keyboard.type("exactly once");
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/\/(explanation\/exactly-once|reference\/protocol|explanation\/documents)/);
+    await page.waitForURL(/\/(explanation\/one-atomic-commit|reference\/protocol|explanation\/documents)/);
     expect(visited.errors).toEqual([]);
   });
 
@@ -177,12 +177,12 @@ describe("keyboard navigation", () => {
     const { page } = visited;
     await page.locator(".VPLocalNav .menu").focus();
     await page.keyboard.press("Enter");
-    const link = page.locator(".VPSidebar.open a", { hasText: "Bundle" });
+    const link = page.locator(".VPSidebar.open a", { hasText: "Deploy" });
     await link.waitFor();
     await link.focus();
     await page.keyboard.press("Enter");
-    await page.waitForURL(/how-to\/bundlers/);
-    await page.locator("h1", { hasText: "Bundle" }).waitFor();
+    await page.waitForURL(/how-to\/deploy/);
+    await page.locator("h1", { hasText: "Deploy" }).waitFor();
   });
 
   test("the theme can be switched, and is kept", async () => {

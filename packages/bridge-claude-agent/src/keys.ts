@@ -6,7 +6,7 @@ import type { SessionKey } from "./session-store.ts";
 /** The prefix of the transcripts' thread ids. */
 export const TRANSCRIPTS = "claude:transcript";
 
-/** The index of a project's sessions, see docs/how-to/bridge-claude-agent.md. */
+/** The index of a project's sessions, see docs/how-to/bridges.md. */
 export function sessionsOf(projectKey: string): string {
   return `claude:sessions:${nameOf(projectKey)}`;
 }

@@ -5,7 +5,7 @@ import { checkValue } from "@scrollback/store-core/internal";
 /** The prefix of the values' thread ids. */
 export const VALUES = "strands:value";
 
-/** The prefix of the names of all indexes, see docs/how-to/bridge-strands.md. */
+/** The prefix of the names of all indexes, see docs/how-to/bridges.md. */
 export const INDEXES = "strands:keys:";
 
 /** The index of a key: that of its group. */

@@ -8,7 +8,7 @@ import { rejection } from "./rejection.ts";
 import { makeSchema } from "./schema.ts";
 import { createVector } from "./vector.ts";
 
-// The recipe of docs/how-to/operate-postgres.md, Row-level security.
+// The recipe of docs/reference/store-postgres.md, Row-level security.
 
 const server = startServer("postgres");
 afterAll(async () => (await server).stop());

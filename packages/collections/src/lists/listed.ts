@@ -73,7 +73,7 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   place(snapshot: S, listed: Listed): Promise<S>;
 }
 
-/** The value of an entry, whose version says what it is: see `docs/decisions/0015-a-head-names-its-entries.md`. */
+/** The value of an entry, whose version says what it is: see `docs/decisions/decisions.md`. */
 export interface EntryValue<T> {
   readonly threadId: string;
   /** All places of the thread, so that a deletion finds them without the head. */
