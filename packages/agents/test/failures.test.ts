@@ -21,18 +21,6 @@ function approvalIn(messages: readonly ChatMessage[]): string {
 }
 
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test("a run whose model fails rejects with the model's error, and the next run continues after its finished steps", async () => {
-    const failure = new Error("the model is out");
-    const model = scripted(weatherCall("Ghent"), { error: failure }, "Fine now.");
-    const agent = new ChatAgent({ model, tools: weatherTools().tools });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    expect(await failureOf(runIt(agent, "Hello", { thread }))).toBe(failure);
-    const kept = ["user: Hello", "assistant: [tool-call]", "tool: [tool-result]"];
-    expect(await listOf("t")).toEqual(kept);
-    await runIt(agent, "Again", { thread });
-    expect(await listOf("t")).toEqual([...kept, "user: Again", "assistant: Fine now."]);
-  });
-
   test("an answer that ends with an error of the model fails the run", async () => {
     const model = scripted("partial");
     model.doGenerate = async () => ({

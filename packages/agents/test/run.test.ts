@@ -227,20 +227,6 @@ describe("run", () => {
     ]);
   });
 
-  test("continues a thread that ends with tool results, without new input", async () => {
-    const model = scripted(weatherCall("Ghent"), { error: new Error("out") }, "21 degrees.");
-    const agent = new ChatAgent({ model, tools: weatherTools().tools, persist: "eachStep" });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    await failureOf(agent.run("How warm?", { thread }));
-    await agent.run([], { thread });
-    expect(await listOf("t")).toEqual([
-      "user: How warm?",
-      "assistant: [tool-call]",
-      "tool: [tool-result]",
-      "assistant: 21 degrees.",
-    ]);
-  });
-
   test("a tool that needs approval waits across a restart, and its exchange reaches the model in one piece", async () => {
     const weather = weatherTools();
     const model = scripted(weatherCall("Ghent"), "21 degrees.");

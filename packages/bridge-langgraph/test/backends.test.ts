@@ -1,7 +1,5 @@
 import { createMemoryStores } from "@scrollback/store-core";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { declareStoreTests } from "./store-tests.ts";
 import { declareStoryTests } from "./story-tests.ts";
 import { runValidation } from "./validation.ts";
@@ -13,5 +11,3 @@ const memory = createMemoryStores();
 declareStoryTests("memory", async () => ({ ...memory, [Symbol.asyncDispose]: async () => undefined }));
 
 runValidation("memory", () => createMemoryStores());
-const url = scratchUrl();
-runValidation("SQLite", () => createSqliteStores({ url }));
