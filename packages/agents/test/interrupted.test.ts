@@ -205,30 +205,6 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello."]);
   });
 
-  test("a failing provider and an abort lose no input", async () => {
-    const agent = new ChatAgent({ model: scripted(() => new Promise<never>(() => {})), persist });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    const abort = new AbortController();
-    const running = failureOf(runIt(agent, "Hi", { thread, signal: abort.signal }));
-    setTimeout(() => abort.abort(), 20);
-    expect(await running).toMatchObject({ code: "ABORTED" });
-    expect(await listOf("t")).toEqual(["user: Hi"]);
-    const failing = new ChatAgent({
-      model: scripted(),
-      persist,
-      contextProviders: [
-        {
-          invoking: async () => {
-            throw out;
-          },
-        },
-      ],
-    });
-    const other = failing.getNewThread({ messageStore: stores.open("u") });
-    expect(await failureOf(runIt(failing, "Hi", { thread: other }))).toBe(out);
-    expect(await listOf("u")).toEqual(["user: Hi"]);
-  });
-
   test("the model is not called if the store fails", async () => {
     const driver = new WatchedDriver();
     const model = scripted("Never.");

@@ -1,16 +1,12 @@
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { declareStoreTests, entry } from "./store-tests.ts";
 import { watchedDriver } from "./watched.ts";
 
 const memoryDriver = new MemoryDriver();
 declareStoreTests("memory", async () => createStores(memoryDriver));
-const url = scratchUrl();
-declareStoreTests("SQLite", async () => createSqliteStores({ url }));
 
 const key = { projectKey: "p", sessionId: "s" };
 

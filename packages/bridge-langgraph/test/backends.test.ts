@@ -1,10 +1,10 @@
 import { createMemoryStores } from "@scrollback/store-core";
-import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
+import { onMemory } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { declareStoreTests } from "./store-tests.ts";
 import { declareStoryTests } from "./story-tests.ts";
 import { runValidation } from "./validation.ts";
 
-onLocalBackends(declareStoreTests);
+onMemory(declareStoreTests);
 
 const memory = createMemoryStores();
 // Threads in memory belong to one factory.
