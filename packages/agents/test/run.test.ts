@@ -1,9 +1,18 @@
-import { type ChatMessage, createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ChatAgent, type ContextProvider } from "../src/index.ts";
-import { asked, failureOf, lines, prompts, scripted, weatherCall, weatherTools } from "./models.ts";
+import {
+  approvalIn,
+  asked,
+  failureOf,
+  lines,
+  prompts,
+  scripted,
+  weatherCall,
+  weatherTools,
+} from "./models.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 import { ways } from "./ways.ts";
 
@@ -182,15 +191,6 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(given).toEqual([true, 2, true, 4]);
   });
 });
-
-/** The id of the approval that a response requests. */
-function approvalIn(messages: readonly ChatMessage[]): string {
-  for (const { content } of messages) {
-    if (typeof content === "string") continue;
-    for (const part of content) if (part.type === "tool-approval-request") return part.approvalId;
-  }
-  throw new Error("no approval was asked for");
-}
 
 describe("run", () => {
   test("returns the text of the last step, the response's messages, the finish reason and the usage", async () => {
