@@ -1,6 +1,5 @@
 // The program of an agent's process: receives one assignment over IPC, runs a turn, reports the result, and ends.
-import { openStores } from "@scrollback/store-core";
-import type { RunOptions } from "../src/agent/options.ts";
+import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { ChatAgent } from "../src/index.ts";
 import { type Answer, asked, lines, scripted, weatherTools } from "./models.ts";
 
@@ -9,14 +8,11 @@ export interface Assignment {
   readonly url: string;
   /** The thread to continue; without it, a new one. */
   readonly state?: unknown;
-  /** The user's input; null continues without input. */
-  readonly input: string | null;
+  readonly input: string;
   /** The model's answers, one per call. */
   readonly answers: Answer[];
-  /** The number of the model call (first: 1) in which the model waits for a signal from the parent process, or for the kill. */
+  /** The number of the model call (first: 1) in which the model waits for the kill. */
   readonly waitAt?: number;
-  readonly persist?: "eachStep";
-  readonly onConflict?: "append";
 }
 
 /** The report of a process. */
@@ -35,21 +31,20 @@ export type Report =
 
 const report = (message: Report) => process.send?.(message);
 
-async function work({ url, state, input, answers, waitAt, ...options }: Assignment): Promise<Report> {
-  const stores = await openStores(url);
+async function work({ url, state, input, answers, waitAt }: Assignment): Promise<Report> {
+  const stores = await openTestStores(url);
   let call = 0;
   const model = scripted(async () => {
     call += 1;
     if (call === waitAt) {
       report({ event: "waiting" });
-      await new Promise((resolve) => process.once("message", resolve));
+      await new Promise<never>(() => {});
     }
     return answers[call - 1] ?? { error: new Error("the script has ended") };
   });
   const agent = new ChatAgent({ model, stores, tools: weatherTools().tools });
   const thread = state === undefined ? agent.getNewThread() : await agent.deserializeThread(state);
-  const given: RunOptions = { thread, ...options };
-  const { text } = await agent.run(input ?? [], given);
+  const { text } = await agent.run(input, { thread });
   return {
     event: "done",
     text,

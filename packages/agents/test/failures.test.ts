@@ -1,7 +1,7 @@
-import { type ChatMessage, createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ChatAgent } from "../src/index.ts";
-import { failureOf, lines, scripted, weatherCall, weatherTools } from "./models.ts";
+import { approvalIn, failureOf, lines, scripted, weatherCall, weatherTools } from "./models.ts";
 import { ways } from "./ways.ts";
 
 let stores: StoreFactory;
@@ -11,28 +11,7 @@ beforeEach(() => {
 
 const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
 
-/** The id of the approval that a response requests. */
-function approvalIn(messages: readonly ChatMessage[]): string {
-  for (const { content } of messages) {
-    if (typeof content === "string") continue;
-    for (const part of content) if (part.type === "tool-approval-request") return part.approvalId;
-  }
-  throw new Error("no approval was asked for");
-}
-
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test("a run whose model fails rejects with the model's error, and the next run continues after its finished steps", async () => {
-    const failure = new Error("the model is out");
-    const model = scripted(weatherCall("Ghent"), { error: failure }, "Fine now.");
-    const agent = new ChatAgent({ model, tools: weatherTools().tools });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    expect(await failureOf(runIt(agent, "Hello", { thread }))).toBe(failure);
-    const kept = ["user: Hello", "assistant: [tool-call]", "tool: [tool-result]"];
-    expect(await listOf("t")).toEqual(kept);
-    await runIt(agent, "Again", { thread });
-    expect(await listOf("t")).toEqual([...kept, "user: Again", "assistant: Fine now."]);
-  });
-
   test("an answer that ends with an error of the model fails the run", async () => {
     const model = scripted("partial");
     model.doGenerate = async () => ({

@@ -145,14 +145,6 @@ describe("scopes", () => {
     expect(mem0.server.searches[0]?.filters).toEqual({ AND: filters });
     expect(asked(model)[0]).toContain("I like green tea.");
   });
-
-  test("memories of one user are not found for another user of the same agent", async () => {
-    const agentId = "concierge";
-    await agentWith(memoryOf({ userId: "alice", agentId })).agent.run("My green safe opens with 1234.");
-    const { agent, model } = agentWith(memoryOf({ userId: "bob", agentId }));
-    await agent.run("How does the green safe open?");
-    expect(asked(model)).toEqual(["user: How does the green safe open?"]);
-  });
 });
 
 describe("scopeToThread", () => {
@@ -189,15 +181,6 @@ describe("scopeToThread", () => {
       code: "INVALID_STATE",
       cause: { code: "CONFLICT" },
     });
-  });
-
-  test("is separate for each thread if a function creates the providers", async () => {
-    const stores = createMemoryStores();
-    const { agent } = agentWith(scoped);
-    for (const id of ["t1", "t2"]) {
-      await agent.run("Hi", { thread: agent.getNewThread({ messageStore: stores.open(id) }) });
-    }
-    expect(mem0.server.added.map(({ run_id }) => run_id)).toEqual(["t1", "t2"]);
   });
 
   test("needs a thread", async () => {

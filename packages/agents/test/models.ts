@@ -148,3 +148,12 @@ export async function partsOf<Part>(stream: AsyncIterable<Part>): Promise<Part[]
   for await (const part of stream) parts.push(part);
   return parts;
 }
+
+/** The id of the approval that a response requests. */
+export function approvalIn(messages: readonly ChatMessage[]): string {
+  for (const { content } of messages) {
+    if (typeof content === "string") continue;
+    for (const part of content) if (part.type === "tool-approval-request") return part.approvalId;
+  }
+  throw new Error("no approval was asked for");
+}

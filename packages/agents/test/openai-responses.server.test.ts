@@ -1,7 +1,7 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChatAgent, openaiResponses } from "../src/index.ts";
-import { failureOf, partsOf } from "./models.ts";
+import { partsOf } from "./models.ts";
 import { ResponsesServer } from "./responses-server.ts";
 
 let server: ResponsesServer;
@@ -28,10 +28,4 @@ test("a thread stored by OpenAI continues by its id, streaming or not, and after
     ["resp_1", 1],
     ["resp_2", 1],
   ]);
-});
-
-test("an id unknown to OpenAI fails the run, and the thread keeps it", async () => {
-  const thread = agent.getNewThread({ serviceThreadId: "resp_gone" });
-  expect(String(await failureOf(agent.run("one", { thread })))).toContain("Previous response not found");
-  expect(thread.serviceThreadId).toBe("resp_gone");
 });

@@ -61,20 +61,6 @@ const deferredTools: ToolSet = {
 };
 
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test('persist "eachStep" keeps the whole exchanges of a run that fails later', async () => {
-    const model = scripted(weatherCall("Ghent"), weatherCall("Bruges"), { error: new Error("out") });
-    const agent = new ChatAgent({ model, tools: weatherTools().tools });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    await failureOf(runIt(agent, "Compare", { thread, persist: "eachStep" }));
-    expect(await listOf("t")).toEqual([
-      "user: Compare",
-      "assistant: [tool-call]",
-      "tool: [tool-result]",
-      "assistant: [tool-call]",
-      "tool: [tool-result]",
-    ]);
-  });
-
   test('persist "eachStep" ends with the same messages, stored step by step, none twice', async () => {
     const seen: number[] = [];
     const answers = [weatherCall("Ghent"), weatherCall("Bruges"), "Ghent is warmer."];

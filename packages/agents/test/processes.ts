@@ -35,10 +35,6 @@ export class AgentProcess {
     return this;
   }
 
-  goOn(): void {
-    this.#child.send("go on");
-  }
-
   /** The outcome: done, or failed. */
   async outcome(): Promise<Exclude<Report, { event: "waiting" }>> {
     const report = await this.#next();

@@ -1,14 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { sharedServer } from "@scrollback/conformance/servers";
-import { beforeAll } from "vitest";
-import { dynamoForTests } from "./dynamo.ts";
-import { describeRestarts } from "./restarts.ts";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareRestarts } from "./restarts.ts";
 
-let mongoUrl: string;
-beforeAll(async () => {
-  const server = await sharedServer("mongodb");
-  mongoUrl = Object.assign(new URL(server.url), { pathname: `/agents-${randomUUID()}` }).href;
-});
-
-describeRestarts("mongodb", () => mongoUrl);
-describeRestarts("dynamodb", dynamoForTests());
+declareRestarts("SQLite", async () => scratchUrl());
+for (const backend of ["MongoDB", "DynamoDB"] as const) declareRestarts(backend, () => newServerUrl(backend));

@@ -28,22 +28,6 @@ describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt)
     expect(closed, "providers of the thread are closed with the run").toHaveLength(2);
   });
 
-  test("rejects one of two concurrent runs before its model is called", async () => {
-    let calls = 0;
-    const model = scripted(async () => {
-      calls += 1;
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      return "answer";
-    });
-    const agent = new ChatAgent({ model, stores });
-    const outcomes = await Promise.allSettled(
-      ["A", "B"].map((name) => runIt(agent, name, { thread: "chat-1" })),
-    );
-    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(calls).toBe(1);
-    expect(await listOf("chat-1")).toHaveLength(2);
-  });
-
   test("is rejected if it names no thread", async () => {
     const of = async (agent: ChatAgent, thread: string) =>
       await failureOf(async () => await runIt(agent, "Hi", { thread }));

@@ -27,18 +27,6 @@ describe("a thread stored by the provider", () => {
     expect(thread.messageStore, "nothing is stored locally").toBeUndefined();
   });
 
-  test("continues after a restart", async () => {
-    const model = scripted(response("resp_1"), response("resp_2"));
-    const agent = new ChatAgent({ model, serviceThread: openaiResponses });
-    const thread = agent.getNewThread();
-    await agent.run("one", { thread });
-    const state = JSON.parse(JSON.stringify(await thread.serialize()));
-    const resumed = await agent.deserializeThread(state);
-    await agent.run("two", { thread: resumed });
-    expect(optionsOf(model)[1]).toEqual({ openai: { previousResponseId: "resp_1" } });
-    expect(resumed.serviceThreadId).toBe("resp_2");
-  });
-
   test.each(["run", "runStream"] as const)("a %s without the expected id fails", async (way) => {
     const agent = new ChatAgent({ model: scripted("Hello."), serviceThread: openaiResponses });
     const thread = agent.getNewThread({ serviceThreadId: "resp_1" });

@@ -1,4 +1,4 @@
-import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { ChatAgent, StoreMemory } from "../src/index.ts";
@@ -131,16 +131,5 @@ describe("StoreMemory", () => {
     expect(StoreError.is(error, "ABORTED")).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(reported).toEqual([]);
-  });
-
-  test("a user's facts survive a restart with the store that keeps them", async () => {
-    const driver = new WatchedDriver();
-    const first = new StoreMemory({ stores: createStores(driver), userId: "u", extract });
-    const request: ChatMessage[] = [{ role: "user", content: "remember tea" }];
-    const context = { agentId: "a", injected: [], report: () => {} };
-    await first.invoked({ request, response: [] }, context);
-    expect(await new StoreMemory({ stores: createStores(driver), userId: "u", extract }).facts()).toEqual([
-      "tea",
-    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareChatTests } from "./chat-tests.ts";
 
-onTwoServers(declareChatTests);
+onServer("Redis", declareChatTests);

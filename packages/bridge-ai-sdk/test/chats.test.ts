@@ -1,4 +1,4 @@
-import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
+import { onMemory } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { declareChatTests } from "./chat-tests.ts";
 
-onLocalBackends(declareChatTests);
+onMemory(declareChatTests);

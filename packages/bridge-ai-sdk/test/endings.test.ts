@@ -198,24 +198,6 @@ test.concurrent("a step is stored when it ends, before the next one", async () =
   expect(textOf(stored?.[1])).toBe("one |two ");
 });
 
-test.concurrent("rename and delete during an answer: both succeed, and the chat does not reappear", async () => {
-  await using server = await serve({ model: slow() });
-  const answered = server.post({ id: "c", message: user("q", `say ${words(30)}`) });
-  await until(async () => (await server.mine.get("c"))?.run);
-  expect((await server.send("PATCH", "/chats/c", { title: "Mine" })).status).toBe(200);
-  await answered;
-  expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user", messageCount: 2 });
-
-  // An answer that is not ended takes longer than this test may.
-  const deleted = server.post({ id: "d", message: user("q", `say ${words(10_000)}`) });
-  await until(async () => (await server.stored("d"))?.length === 2);
-  expect((await server.send("DELETE", "/chats/d")).status).toBe(204);
-  await deleted;
-  expect(await server.mine.get("d")).toBeUndefined();
-  expect((await server.get("/chats")).chats).toHaveLength(1);
-  expect(server.errors).toEqual([]);
-});
-
 test.concurrent("a save that fails at the end is reported; the last beat stays, and the run is lost", async () => {
   await using server = await serve({ model: slow(), store: { leaseMs: 1_500 } });
   const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });

@@ -17,9 +17,9 @@ async function settledChat(url: string, chatId: string) {
 }
 
 // Concurrent, because each test waits for the end of a lease.
-describe.each(["SQLite", "Redis"] as const)("kill -9 on %s", { concurrent: true }, (backend) => {
+describe("kill -9 on Redis", { concurrent: true }, () => {
   const begin = async () => {
-    const { start, log } = await processesOn(backend, await redisUrl());
+    const { start, log } = await processesOn("Redis", await redisUrl());
     return { start, log, other: await start() };
   };
   // The tests share the server that lives, and each has a chat of its own.

@@ -98,12 +98,3 @@ test("a generateMessageId that repeats an id: 409, and no stored message changes
     expect((await server.get("/chats")).chats).toHaveLength(1);
   }
 });
-
-test("POST import with a repeated id: 400, and no chat", async () => {
-  await using server = await serve({ allowImport: true });
-  await server.mine.create({ id: "c", messages });
-  const data = await server.mine.export("c");
-  const repeated = { ...data, entries: [...(data?.entries ?? []), ...(data?.entries ?? [])] };
-  expect((await server.send("POST", "/chats/import?id=d", repeated)).status).toBe(400);
-  expect(await server.mine.get("d")).toBeUndefined();
-});

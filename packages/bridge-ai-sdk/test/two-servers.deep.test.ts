@@ -1,3 +1,4 @@
 import { declareTwoServerTests } from "./two-servers.ts";
 
-for (const backend of ["MongoDB", "DynamoDB", "PostgreSQL"] as const) declareTwoServerTests(backend);
+for (const backend of ["SQLite", "MongoDB", "DynamoDB", "PostgreSQL"] as const)
+  declareTwoServerTests(backend);

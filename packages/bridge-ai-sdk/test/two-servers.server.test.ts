@@ -1,3 +1,3 @@
 import { declareTwoServerTests } from "./two-servers.ts";
 
-for (const backend of ["SQLite", "Redis"] as const) declareTwoServerTests(backend);
+declareTwoServerTests("Redis");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lastAssistantMessageIsCompleteWithApprovalResponses as sendAutomaticallyWhen } from "ai";
 import { describe, expect, test } from "vitest";
 import { type Backend, loaded, post, processesOn, redisUrl } from "./processes.ts";
-import { until, user } from "./serve.ts";
+import { until } from "./serve.ts";
 import { openTab } from "./ui-client.ts";
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
@@ -75,20 +75,6 @@ export function declareTwoServerTests(backend: Backend): void {
         expect(stored).toEqual(winner?.plain);
         expect(late.error).toBeUndefined();
         if (isShared) expect(late.plain).toEqual(stored);
-      });
-
-      test("two concurrent messages: one is answered, the other is refused", async () => {
-        const { one, other, chatId } = await servers();
-        const responses = await Promise.all(
-          [one, other].map(({ url }, index) =>
-            post(url, "/chat", { id: chatId, message: user(`q${index}`, "say hello"), parentId: null }),
-          ),
-        );
-        expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-        await Promise.all(responses.map((response) => response.text()));
-        const { messages } = await loaded(other.url, chatId);
-        expect(messages).toHaveLength(2);
-        expect(messages[0]?.id).toBe(`q${responses.findIndex(({ status }) => status === 200)}`);
       });
     },
   );

@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
-onTwoServers(declareStoreTests);
+onServer("Redis", declareStoreTests);

@@ -2,17 +2,13 @@ import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
 import { createMemoryStores, gzipCodec, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { snapshotOf } from "./snapshots.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
 const memoryDriver = new MemoryDriver();
 declareStoreTests("memory", async () => createStores(memoryDriver));
-const url = scratchUrl();
-declareStoreTests("SQLite", async () => createSqliteStores({ url }));
 
 const sessionId = "s";
 const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>

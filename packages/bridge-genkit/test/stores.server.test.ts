@@ -1,6 +1,6 @@
-import { onServer, onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareGenkitTests } from "./genkit-tests/declare.ts";
 import { declareStoreTests } from "./store-tests.ts";
 
-onTwoServers(declareStoreTests);
+onServer("Redis", declareStoreTests);
 onServer("Redis", declareGenkitTests);

@@ -156,35 +156,5 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       await service.appendEvent({ session: { ...session, revision: undefined } as never, event: last });
       expect((await other.getSession(key))?.state).toEqual({ a: 1, b: 1, c: 1, "app:a": 1 });
     });
-
-    test("concurrent appends through one session store each event once, in the session and in the store", async () => {
-      const { service, other, key } = newSession();
-      const session = await service.createSession(key);
-      const events = Array.from({ length: 12 }, (_, n) => setting({ [`k${n}`]: n, [`app:${n}`]: n }));
-      await Promise.all(events.map((event) => service.appendEvent({ session, event })));
-      const read = await other.getSession(key);
-      const ids = (all: readonly Event[] = []) => all.map(({ id }) => id).sort();
-      expect(ids(session.events)).toEqual(ids(events));
-      expect(ids(read?.events)).toEqual(ids(events));
-      expect(read?.state).toEqual(session.state);
-      expect(Object.keys(session.state)).toHaveLength(24);
-    });
-
-    test("concurrent creations create a session once; a missing session fails with NOT_FOUND, an existing one with CONFLICT", async () => {
-      const { service, other, key } = newSession();
-      const made = await Promise.all(
-        [service, other, service, other].map((one) => one.getOrCreateSession(key)),
-      );
-      expect(new Set(made.map(({ revision }) => revision)).size).toBe(1);
-      await expect(service.createSession(key)).rejects.toMatchObject({ code: "CONFLICT" });
-      await service.deleteSession(key);
-      for (const session of [made[0], { ...made[0], revision: undefined }]) {
-        await expect(
-          service.appendEvent({ session: session as never, event: setting({}) }),
-        ).rejects.toMatchObject({
-          code: "NOT_FOUND",
-        });
-      }
-    });
   });
 }

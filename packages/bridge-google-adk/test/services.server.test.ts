@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareServiceTests } from "./service-tests.ts";
 
-onTwoServers(declareServiceTests);
+onServer("Redis", declareServiceTests);

@@ -1,17 +1,13 @@
 import { createMemoryStores } from "@scrollback/store-core";
-import { createSqliteStores } from "@scrollback/store-sqlite";
-import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { onMemory } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { declareStoreTests } from "./store-tests.ts";
 import { declareStoryTests } from "./story-tests.ts";
 import { runValidation } from "./validation.ts";
 
-onLocalBackends(declareStoreTests);
+onMemory(declareStoreTests);
 
 const memory = createMemoryStores();
 // Threads in memory belong to one factory.
 declareStoryTests("memory", async () => ({ ...memory, [Symbol.asyncDispose]: async () => undefined }));
 
 runValidation("memory", () => createMemoryStores());
-const url = scratchUrl();
-runValidation("SQLite", () => createSqliteStores({ url }));

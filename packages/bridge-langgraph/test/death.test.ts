@@ -81,27 +81,6 @@ test("a process that dies between any two requests leaves a call done or not don
   }
 });
 
-test("the next deletion completes an interrupted one", async () => {
-  for (let writes = 0, isDead = true; isDead; writes++) {
-    const driver = new MemoryDriver();
-    const first = new ScrollbackSaver({ stores: createStores(driver) });
-    for (const call of calls.slice(0, 7)) await call(first);
-    const watched = new WatchedDriver(driver);
-    watched.writesLeft = writes;
-    const dying = new ScrollbackSaver({ stores: createStores(watched) });
-    isDead = await Promise.race([dying.deleteThread("t").then(() => false), watched.death.then(() => true)]);
-    const stores = createStores(driver);
-    const next = new ScrollbackSaver({ stores });
-    // Listed checkpoints can be read: nothing refers to deleted data.
-    await listed(next.list({}));
-    await next.deleteThread("t");
-    expect(await listed(next.list(configOf("t")))).toEqual([]);
-    expect((await threadIds(stores)).filter((id) => !/:u(:|$)/.test(id))).toEqual([]);
-    expect(await stores.index("langgraph:threads").entriesOf("t")).toEqual([]);
-    expect(await listed(next.list({}))).toHaveLength(1);
-  }
-});
-
 test("a thread whose registration is damaged is deleted with all of its data", async () => {
   const stores = createStores(new MemoryDriver());
   const saver = new ScrollbackSaver({ stores });

@@ -1,14 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
 import { GatedDriver } from "./gated-driver.ts";
@@ -75,80 +69,6 @@ test("a thread deleted while it runs is created again with all values, and is de
   await other.deleteThread("t");
   expect(await threadIds(stores)).toEqual([]);
 });
-
-test("after concurrent deletions and writes of one thread, the last written checkpoint is readable", async () => {
-  const stores = createMemoryStores();
-  const savers = Array.from({ length: 3 }, () => new ScrollbackSaver({ stores }));
-  for (let round = 10; round < 40; round++) {
-    await Promise.all(
-      savers.map(async (saver, which) => {
-        await sleep(Math.random() * 2);
-        if (which === 0) await saver.deleteThread("t");
-        else {
-          const config = await putValues(saver, configOf(), `${round}-${which}`, {
-            long: "x".repeat(40_000),
-          });
-          await putValues(saver, config, `${round}-${which}b`, { long: "y".repeat(40_000) }, { long: 2 });
-        }
-      }),
-    );
-    for (const { checkpoint } of await listed(new ScrollbackSaver({ stores }).list(configOf())))
-      expect(checkpoint.channel_values.long).toHaveLength(40_000);
-  }
-});
-
-const State = Annotation.Root({
-  steps: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
-});
-const child = new StateGraph(State)
-  .addNode("x", () => ({ steps: ["x"] }))
-  .addNode("y", () => ({ steps: ["y"] }))
-  .addEdge(START, "x")
-  .addEdge("x", "y")
-  .compile({ checkpointer: true });
-const graph = new StateGraph(State)
-  .addNode("a", () => ({ steps: ["a"] }))
-  .addNode("child", child)
-  .addNode("ask", () => ({ steps: [interrupt("?")] }))
-  .addEdge(START, "a")
-  .addEdge("a", "child")
-  .addEdge("child", "ask");
-
-const backends: Readonly<Record<string, (file: string) => StoreFactory>> = {
-  memory: () => memory,
-  SQLite: (file) => createSqliteStores({ url: `sqlite:${file}` }),
-};
-const memory = createMemoryStores();
-
-test.each(Object.entries(backends))(
-  "a thread that another client deletes while its graph runs is deleted by the next call, on %s",
-  async (_, open) => {
-    const directory = mkdtempSync(join(tmpdir(), "scrollback-"));
-    const [runs, deletes] = [open(join(directory, "chats.db")), open(join(directory, "chats.db"))];
-    try {
-      for (let round = 0; round < rounds(6, 20); round++) {
-        const [runner, other] = [
-          new ScrollbackSaver({ stores: runs }),
-          new ScrollbackSaver({ stores: deletes }),
-        ];
-        const options = { configurable: { thread_id: `t${round}` } };
-        const chat = graph.compile({ checkpointer: runner });
-        await chat.invoke({ steps: ["0"] }, options);
-        // A run on a deleted thread may fail, but its stored data must be found.
-        const run = chat.invoke({ steps: ["1"] }, options).catch(() => undefined);
-        await sleep(Math.random() * 30);
-        await other.deleteThread(`t${round}`);
-        await run;
-        await new ScrollbackSaver({ stores: deletes }).deleteThread(`t${round}`);
-        for (const saver of [runner, other]) await saver.flush();
-        expect(await threadIds(deletes)).toEqual([]);
-      }
-    } finally {
-      for (const stores of [runs, deletes]) await stores.close();
-      rmSync(directory, { recursive: true });
-    }
-  },
-);
 
 /** Puts checkpoints with a list that grows, in another process. */
 async function writeLog(stores: StoreFactory, content: string, count: number): Promise<void> {

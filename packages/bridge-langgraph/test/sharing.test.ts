@@ -8,6 +8,7 @@ import type { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores, gzipCodec, type StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, putValues, valuesOf } from "./checkpoints.ts";
 
@@ -44,24 +45,25 @@ async function added(stores: StoreFactory, write: () => Promise<void>): Promise<
 }
 
 describe("sharing", () => {
-  test("200 turns with 162 kB of text take less than 1.5 MB at rest, and turn 200 as much as turn 20", async () => {
+  test("a turn with 810 bytes of text takes less than 7.5 kB at rest, and the last of many as much as turn 20", async () => {
+    const turns = rounds(80, 200);
     const directory = await mkdtemp(join(tmpdir(), "sharing-"));
     try {
       const sizes = new Map<number, number>();
       const stores = createSqliteStores({ url: `sqlite:${join(directory, "a.db")}` });
       await stores.setup();
       const saver = new ScrollbackSaver({ stores });
-      for (let turn = 1; turn <= 200; turn++) {
-        const isMeasured = turn === 20 || turn === 200;
+      for (let turn = 1; turn <= turns; turn++) {
+        const isMeasured = turn === 20 || turn === turns;
         if (isMeasured) sizes.set(turn, await added(stores, () => say(saver, turn)));
         else await say(saver, turn);
       }
       const { values } = await chat(new ScrollbackSaver({ stores })).getState(thread);
-      expect(values.messages).toHaveLength(400);
+      expect(values.messages).toHaveLength(2 * turns);
       await saver.flush();
       await stores.close();
-      expect(statSync(join(directory, "a.db")).size).toBeLessThan(1.5e6);
-      expect((sizes.get(200) ?? 0) / (sizes.get(20) ?? 1)).toBeLessThan(1.1);
+      expect(statSync(join(directory, "a.db")).size).toBeLessThan(7_500 * turns);
+      expect((sizes.get(turns) ?? 0) / (sizes.get(20) ?? 1)).toBeLessThan(1.1);
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -1,9 +1,7 @@
 import { iterateEntries } from "@scrollback/collections";
-import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackStore, type ScrollbackStoreOptions } from "../src/store/store.ts";
 import { threadIds } from "./checkpoints.ts";
@@ -18,120 +16,113 @@ afterEach(() => void vi.useRealTimers());
 
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
-const backends: readonly (readonly [string, () => StoreFactory])[] = [
-  ["memory", () => createMemoryStores()],
-  ["SQLite", () => createSqliteStores({ url: scratchUrl() })],
-];
-
-describe.each(backends)("on %s", (_, open) => {
-  async function opened(options: Partial<ScrollbackStoreOptions> = {}) {
-    const stores = open();
-    const store = new ScrollbackStore({ stores, ttlMs: HOUR, ...options });
-    const isThere = async () => {
-      // Neither of these reads begins the time again.
-      const reader = new ScrollbackStore({ stores, refreshOnRead: false, ttlMs: HOUR });
-      const all = [
-        await reader.get(["a"], "k"),
-        ...(await reader.search(["a"])),
-        ...(await reader.listNamespaces()),
-      ];
-      expect([0, 3]).toContain(all.filter((one) => one !== null).length);
-      return all.length === 3;
-    };
-    await store.put(["a"], "k", { n: 1 });
-    return { stores, store, isThere };
-  }
-
-  test("an expired item is neither returned nor listed, leaves nothing, and can be created again", async () => {
-    const { stores, store, isThere } = await opened();
-    const first = await store.get(["a"], "k");
-    pass(HOUR - 1);
-    expect(await isThere()).toBe(true);
-    pass(1);
-    expect(await isThere()).toBe(false);
-    expect(await threadIds(stores)).toEqual([]);
-    expect((await stores.listIndexes()).names).toEqual([]);
-    await store.put(["a"], "k", { n: 2 });
-    expect(await store.search(["a"])).toMatchObject([{ value: { n: 2 } }]);
-    expect((await store.get(["a"], "k"))?.createdAt.getTime()).toBe(Number(first?.createdAt) + HOUR);
-    expect(await isThere()).toBe(true);
-  });
-
-  test("an expired item that nobody lists or reads leaves its index in time", async () => {
-    const { stores } = await opened();
-    pass(DAY + 2 * HOUR);
-    expect((await stores.listIndexes()).names).toEqual([]);
-  });
-
-  test("a put and each read begin the time of an item again, with its times and content as they were", async () => {
-    const { store, isThere } = await opened();
-    const created = (await store.get(["a"], "k"))?.createdAt;
-    const calls = [
-      () => store.put(["a"], "k", { n: 2 }),
-      () => store.get(["a"], "k"),
-      () => store.search(["a"]),
-      () => store.search([], { filter: { n: 2 } }),
-      () => store.batch([{ namespace: ["a"], key: "k" }]),
+async function opened(options: Partial<ScrollbackStoreOptions> = {}) {
+  const stores = createMemoryStores();
+  const store = new ScrollbackStore({ stores, ttlMs: HOUR, ...options });
+  const isThere = async () => {
+    // Neither of these reads begins the time again.
+    const reader = new ScrollbackStore({ stores, refreshOnRead: false, ttlMs: HOUR });
+    const all = [
+      await reader.get(["a"], "k"),
+      ...(await reader.search(["a"])),
+      ...(await reader.listNamespaces()),
     ];
-    for (const call of calls) {
-      pass(HOUR - 1);
-      await call();
-    }
-    const found = await store.get(["a"], "k");
-    expect(found).toMatchObject({ value: { n: 2 }, createdAt: created });
-    expect(found?.updatedAt.getTime()).toBe(Number(created) + HOUR - 1);
+    expect([0, 3]).toContain(all.filter((one) => one !== null).length);
+    return all.length === 3;
+  };
+  await store.put(["a"], "k", { n: 1 });
+  return { stores, store, isThere };
+}
+
+test("an expired item is neither returned nor listed, leaves nothing, and can be created again", async () => {
+  const { stores, store, isThere } = await opened();
+  const first = await store.get(["a"], "k");
+  pass(HOUR - 1);
+  expect(await isThere()).toBe(true);
+  pass(1);
+  expect(await isThere()).toBe(false);
+  expect(await threadIds(stores)).toEqual([]);
+  expect((await stores.listIndexes()).names).toEqual([]);
+  await store.put(["a"], "k", { n: 2 });
+  expect(await store.search(["a"])).toMatchObject([{ value: { n: 2 } }]);
+  expect((await store.get(["a"], "k"))?.createdAt.getTime()).toBe(Number(first?.createdAt) + HOUR);
+  expect(await isThere()).toBe(true);
+});
+
+test("an expired item that nobody lists or reads leaves its index in time", async () => {
+  const { stores } = await opened();
+  pass(DAY + 2 * HOUR);
+  expect((await stores.listIndexes()).names).toEqual([]);
+});
+
+test("a put and each read begin the time of an item again, with its times and content as they were", async () => {
+  const { store, isThere } = await opened();
+  const created = (await store.get(["a"], "k"))?.createdAt;
+  const calls = [
+    () => store.put(["a"], "k", { n: 2 }),
+    () => store.get(["a"], "k"),
+    () => store.search(["a"]),
+    () => store.search([], { filter: { n: 2 } }),
+    () => store.batch([{ namespace: ["a"], key: "k" }]),
+  ];
+  for (const call of calls) {
     pass(HOUR - 1);
-    expect(await isThere()).toBe(true);
-    pass(1);
-    expect(await isThere()).toBe(false);
-  });
+    await call();
+  }
+  const found = await store.get(["a"], "k");
+  expect(found).toMatchObject({ value: { n: 2 }, createdAt: created });
+  expect(found?.updatedAt.getTime()).toBe(Number(created) + HOUR - 1);
+  pass(HOUR - 1);
+  expect(await isThere()).toBe(true);
+  pass(1);
+  expect(await isThere()).toBe(false);
+});
 
-  test("an item that a search passes over, and one read without refreshOnRead, keep their time", async () => {
-    const { store, isThere, stores } = await opened();
-    await store.put(["a"], "l", { n: 2 });
-    const without = new ScrollbackStore({ stores, ttlMs: HOUR, refreshOnRead: false });
+test("an item that a search passes over, and one read without refreshOnRead, keep their time", async () => {
+  const { store, isThere, stores } = await opened();
+  await store.put(["a"], "l", { n: 2 });
+  const without = new ScrollbackStore({ stores, ttlMs: HOUR, refreshOnRead: false });
+  pass(HOUR / 2);
+  await store.search(["a"], { offset: 1 });
+  await store.search(["a"], { filter: { n: 2 } });
+  await store.search(["a"], { filter: { n: { $gte: 1 } }, offset: 1 });
+  await store.listNamespaces();
+  await without.get(["a"], "k");
+  await without.search(["a"]);
+  pass(HOUR / 2);
+  expect(await without.get(["a"], "k")).toBeNull();
+  expect(await without.get(["a"], "l")).not.toBeNull();
+  await store.delete(["a"], "l");
+  expect(await isThere()).toBe(false);
+});
+
+test("an item is listed as long as it is read or written, and its rest goes after it", async () => {
+  const { stores, store } = await opened();
+  await store.put(["a"], "l", { n: 0 });
+  const steps = (3 * DAY) / (HOUR / 2);
+  for (let n = 1; n <= steps; n++) {
     pass(HOUR / 2);
-    await store.search(["a"], { offset: 1 });
-    await store.search(["a"], { filter: { n: 2 } });
-    await store.search(["a"], { filter: { n: { $gte: 1 } }, offset: 1 });
-    await store.listNamespaces();
-    await without.get(["a"], "k");
-    await without.search(["a"]);
-    pass(HOUR / 2);
-    expect(await without.get(["a"], "k")).toBeNull();
-    expect(await without.get(["a"], "l")).not.toBeNull();
-    await store.delete(["a"], "l");
-    expect(await isThere()).toBe(false);
-  });
+    await store.get(["a"], "k");
+    await store.put(["a"], "l", { n });
+  }
+  expect(await store.search(["a"])).toHaveLength(2);
+  pass(HOUR);
+  expect(await store.search(["a"])).toEqual([]);
+  expect((await stores.listIndexes()).names).toEqual([]);
+});
 
-  test("an item is listed as long as it is read or written, and its rest goes after it", async () => {
-    const { stores, store } = await opened();
-    await store.put(["a"], "l", { n: 0 });
-    const steps = (3 * DAY) / (HOUR / 2);
-    for (let n = 1; n <= steps; n++) {
-      pass(HOUR / 2);
-      await store.get(["a"], "k");
-      await store.put(["a"], "l", { n });
-    }
-    expect(await store.search(["a"])).toHaveLength(2);
-    pass(HOUR);
-    expect(await store.search(["a"])).toEqual([]);
-    expect((await stores.listIndexes()).names).toEqual([]);
-  });
-
-  test("a put by a store without ttlMs makes an item permanent, and one with ttlMs lets it expire", async () => {
-    const { stores, store } = await opened();
-    const permanent = new ScrollbackStore({ stores });
-    await permanent.put(["a"], "k", { n: 2 });
-    pass(30 * DAY);
-    expect(await store.search(["a"])).toMatchObject([{ value: { n: 2 } }]);
-    await store.flush();
-    pass(30 * DAY);
-    expect(await store.get(["a"], "k")).toMatchObject({ value: { n: 2 } });
-    await store.put(["a"], "k", { n: 3 });
-    pass(HOUR);
-    expect(await permanent.search([])).toEqual([]);
-  });
+test("a put by a store without ttlMs makes an item permanent, and one with ttlMs lets it expire", async () => {
+  const { stores, store } = await opened();
+  const permanent = new ScrollbackStore({ stores });
+  await permanent.put(["a"], "k", { n: 2 });
+  pass(30 * DAY);
+  expect(await store.search(["a"])).toMatchObject([{ value: { n: 2 } }]);
+  await store.flush();
+  pass(30 * DAY);
+  expect(await store.get(["a"], "k")).toMatchObject({ value: { n: 2 } });
+  await store.put(["a"], "k", { n: 3 });
+  pass(HOUR);
+  expect(await permanent.search([])).toEqual([]);
 });
 
 test("an item whose entry was lost is listed again after a read, and keeps its time", async () => {

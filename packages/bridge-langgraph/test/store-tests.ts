@@ -16,9 +16,19 @@ export function declareStoreTests(name: string, openStores: () => Promise<StoreF
         await using others = await openStores();
         const prefix = "range";
         await using writer = new ScrollbackStore({ stores, prefix });
-        const long = "é".repeat(235);
-        const namespaces = [["a", "-"], ["a"], ["a", "/"], ["a", "b"], ["a-"], ["a/"], [long], [long, "c"]];
-        const keys = ["..", "a", "a.b..c", "\0", "é", "z".repeat(500)];
+        const long = "\u0001".repeat(470);
+        const namespaces = [
+          ["a", "-"],
+          ["a"],
+          ["a", "/"],
+          ["a", "b"],
+          ["a-"],
+          ["a/"],
+          [long],
+          [long, "c"],
+          ["é", "日"],
+        ];
+        const keys = [".", "..", "/", "a", "a.b..c", "\0", "é", "z".repeat(500)];
         const order = (one: readonly [string[], string]) => Buffer.from(`${one[0].join(".")}..${one[1]}`);
         const places = namespaces
           .flatMap((namespace) => keys.map((key) => [namespace, key] as [string[], string]))
@@ -41,6 +51,8 @@ export function declareStoreTests(name: string, openStores: () => Promise<StoreF
         expect(await reader.listNamespaces({ prefix: ["a"] })).toEqual(
           sorted.filter(([root]) => root === "a"),
         );
+        expect(await reader.search(["x".repeat(2_000)])).toEqual([]);
+        expect(await reader.listNamespaces({ prefix: ["x".repeat(2_000)] })).toEqual([]);
         await writer.batch(places.map(([namespace, key]) => ({ namespace, key, value: null })));
         expect(await reader.listNamespaces()).toEqual([]);
       },

@@ -1,9 +1,7 @@
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSession } from "../src/index.ts";
 import { assistant, call, result, user } from "./items.ts";
 import { declareSessionTests } from "./session-tests.ts";
@@ -11,8 +9,6 @@ import { tellStory } from "./story.ts";
 
 const memoryDriver = new MemoryDriver();
 declareSessionTests("memory", async () => createStores(memoryDriver));
-const url = scratchUrl();
-declareSessionTests("SQLite", async () => createSqliteStores({ url }));
 
 type Step = (session: MemorySession | ScrollbackSession) => Promise<unknown>;
 

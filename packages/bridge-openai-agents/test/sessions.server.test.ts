@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareSessionTests } from "./session-tests.ts";
 
-onTwoServers(declareSessionTests);
+onServer("Redis", declareSessionTests);

@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareStorageTests } from "./storage-tests.ts";
 
-onTwoServers(declareStorageTests);
+onServer("Redis", declareStorageTests);

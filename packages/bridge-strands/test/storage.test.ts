@@ -1,12 +1,10 @@
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { Agent, SessionManager } from "@strands-agents/sdk";
 import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { ScrollbackStorage } from "../src/index.ts";
@@ -15,8 +13,6 @@ import { declareStorageTests } from "./storage-tests.ts";
 
 const memoryDriver = new MemoryDriver();
 declareStorageTests("memory", async () => createStores(memoryDriver));
-const url = scratchUrl();
-declareStorageTests("SQLite", async () => createSqliteStores({ url }));
 
 const key = fc.constantFrom("a", "b/c", "s/1/a", "s/1/b", "s/2/a", "s/2/a/deep");
 const step = fc.oneof(

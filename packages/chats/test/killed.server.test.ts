@@ -1,6 +1,4 @@
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareKilledTest } from "./killed.ts";
 
-declareKilledTest("SQLite", async () => scratchUrl());
 declareKilledTest("Redis", () => newServerUrl("Redis"));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "vitest";
+import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { ChatStore } from "../src/index.ts";
@@ -7,7 +8,7 @@ import type { ContractMessage } from "./contract/contract.ts";
 import { message, textsIn } from "./contract/values.ts";
 
 const program = new URL("child.ts", import.meta.url);
-const ROUNDS = 4;
+const ROUNDS = rounds(2, 4);
 
 /** Kills writers of chats. `newUrl` returns the URL of new, empty stores. */
 export function declareKilledTest(backend: string, newUrl: () => Promise<string>): void {

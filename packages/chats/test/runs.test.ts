@@ -87,13 +87,6 @@ test("appends and upserts do not end a run", async () => {
   expect(await textsIn(mine as never, "c")).toEqual(["q0", "a0", "other", "later", "a"]);
 });
 
-test("a message with the id of the pending answer is refused, not overwritten", async () => {
-  const { mine, run } = await withRun();
-  await expect(mine.append("c", [message("a")])).rejects.toMatchObject(storeError("CONFLICT", /new id/));
-  await run.end({ message: answer("a"), status: "complete" });
-  expect(await textsIn(mine as never, "c")).toEqual(["q0", "a0", "q", "a"]);
-});
-
 test("a save that loses to other writers again and again fails with UNAVAILABLE, and the run goes on", async () => {
   // The pauses between attempts are a random share of their maximum.
   const random = vi.spyOn(Math, "random").mockReturnValue(0);

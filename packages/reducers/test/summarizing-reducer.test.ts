@@ -1,4 +1,4 @@
-import { type ChatMessage, createMemoryStores } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { SUMMARY_INSTRUCTIONS, SummarizingReducer } from "../src/index.ts";
 import type { SummaryRequest } from "../src/summary-model.ts";
@@ -164,21 +164,6 @@ describe("the summary", () => {
       content: "they met",
       metadata: { type: "scrollback.summary" },
     });
-  });
-
-  test("is recognised in a history that has it, and folded into the next one", async () => {
-    const { model, requests } = summarizer();
-    const store = createMemoryStores().open();
-    await store.replaceMessages(
-      await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("s u a u")),
-    );
-    await store.addMessages([assistant("a4"), user("u5")]);
-    // Another reducer, as after a restart: it knows only the history.
-    const reduced = await new SummarizingReducer({ model, targetCount: 1 }).reduce(
-      await store.listMessages(),
-    );
-    expect(idsOf(reduced)).toBe("s0 [summary 2] [u5]");
-    expect(requests.map(({ messages }) => idsOf(messages))).toEqual(["u1 a2", "[summary 1] u3 [a4]"]);
   });
 
   test("keeps its position if there is nothing to summarise", async () => {

@@ -1,4 +1,4 @@
-import { onTwoServers } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareReducedStoreTests } from "./reduced-store.ts";
 
-onTwoServers(declareReducedStoreTests);
+onServer("Redis", declareReducedStoreTests);

@@ -1,5 +1,4 @@
 import { createMemoryStores, type MessageStore, StoreError } from "@scrollback/store-core";
-import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
 import { type ChatReducer, withReducer } from "../src/index.ts";
 import { user } from "./messages.ts";
@@ -7,7 +6,6 @@ import { declareReducedStoreTests } from "./reduced-store.ts";
 import { refusal } from "./rejection.ts";
 
 declareReducedStoreTests("memory", () => createMemoryStores());
-declareReducedStoreTests("SQLite", () => createSqliteStores({ url: "sqlite::memory:" }));
 
 const firstOnly: ChatReducer = { reduce: async (messages) => messages.slice(0, 1) };
 

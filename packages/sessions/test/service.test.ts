@@ -1,7 +1,5 @@
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
-import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test, vi } from "vitest";
-import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { SessionService, State } from "../src/index.ts";
 import { event, setting } from "./contract/values.ts";
 
@@ -64,26 +62,6 @@ describe("the service", () => {
       const error = await call.catch((reason) => reason);
       expect(StoreError.is(error, "CLOSED")).toBe(true);
     }
-  });
-
-  test("an append whose second commit failed is completed by a retry, and takes effect once", async () => {
-    const watched = new WatchedDriver(new MemoryDriver());
-    const sessions = new SessionService({ stores: createStores(watched) });
-    const session = await sessions.createSession(key);
-    const commit = watched.commit.bind(watched);
-    watched.commit = async (request) => {
-      if (request.threadId.startsWith("sessions:app:")) throw new Error("cut");
-      return await commit(request);
-    };
-    const one = setting({ n: 1, "app:n": 1, "user:n": 1 });
-    await expect(sessions.appendEvent({ session, event: one })).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-    });
-    watched.commit = commit;
-    await sessions.appendEvent({ session, event: one });
-    await sessions.appendEvent({ session, event: event() });
-    expect(await sessions.getSession(key)).toMatchObject({ state: { n: 1, "app:n": 1, "user:n": 1 } });
-    expect((await sessions.getSession(key))?.events).toHaveLength(2);
   });
 
   test('with usedEventId "replace" an event replaces the one with its id, and its delta is applied', async () => {

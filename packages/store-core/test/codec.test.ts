@@ -9,83 +9,7 @@ const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value));
 const holes: unknown[] = [];
 holes[2] = 1;
 
-const carried: Record<string, unknown> = {
-  "plain JSON": { a: 1, b: "x", c: [true, null, { d: 1.5 }] },
-  undefined: { a: undefined, b: [undefined, 1] },
-  "odd numbers": [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 10n, -(2n ** 70n)],
-  dates: [new Date(0), new Date(Number.NaN), new Date(8.64e15)],
-  "maps and sets": new Map<unknown, unknown>([
-    ["k", new Set([1n, new Date(1)])],
-    [{ a: 1 }, new Map([[undefined, Number.NaN]])],
-  ]),
-  "URL and RegExp": [new URL("https://example.com/a?b=c#d"), /a\/b\n"[\]]/giu],
-  "bytes of every kind": [
-    new ArrayBuffer(3),
-    Uint8Array.of(0, 255),
-    Uint8ClampedArray.of(1),
-    Int8Array.of(-1),
-    Int16Array.of(-300),
-    Uint16Array.of(65_535),
-    Int32Array.of(-1),
-    Uint32Array.of(1),
-    Float32Array.of(1.5),
-    Float64Array.of(Math.PI),
-    BigInt64Array.of(-1n),
-    BigUint64Array.of(2n ** 63n),
-  ],
-  "a view of part of a buffer": Uint8Array.of(1, 2, 3, 4).subarray(1, 3),
-  "difficult keys": JSON.parse(
-    '{"__proto__":{"x":1},"constructor":2,"prototype":3,"a.b":4,"$set":5,"":6,"toString":7}',
-  ),
-  "difficult keys beside what JSON lacks": {
-    ...JSON.parse('{"__proto__":{"x":1},"constructor":2}'),
-    prototype: 1n,
-    "a.b": { c: new Date(0) },
-    "x\\y": 2n,
-    "": new Date(1),
-    'with \n and "': undefined,
-  },
-  "lone surrogates": { "\ud800": "\udc00", s: "a\ud83d", t: ["\ud83d\ude00"] },
-};
-
 describe("C8 the codec preserves", () => {
-  for (const [name, value] of Object.entries(carried)) {
-    test(name, () => {
-      expect(roundTrip(value)).toStrictEqual(value);
-    });
-  }
-
-  test("anything that JSON supports, as the same JSON", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const json = JSON.stringify(value);
-        const decoded = roundTrip(value);
-        expect(JSON.stringify(decoded)).toBe(json);
-      }),
-    );
-  });
-
-  test("rich values, nested, under any key", () => {
-    const anything = fc.anything({
-      withBigInt: true,
-      withDate: true,
-      withMap: true,
-      withSet: true,
-      withTypedArray: true,
-      key: fc.oneof(
-        fc.string({ unit: "binary" }),
-        fc.constantFrom("__proto__", "constructor", "a.b", "\n", "\ud800"),
-      ),
-    });
-    fc.assert(
-      fc.property(anything, (value) => {
-        // toStrictEqual would treat a key "constructor" as the type.
-        expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true);
-      }),
-      { numRuns: rounds(500, 2_000) },
-    );
-  });
-
   test("errors with code and the errors of an AggregateError, without other properties", () => {
     const failed = Object.assign(new Error("refused"), {
       code: "ECONNREFUSED",
@@ -120,13 +44,6 @@ describe("C8 the codec preserves", () => {
     expect(jsonCodec.encode(other)).toBe(jsonCodec.encode(new Error("x")));
   });
 
-  test("errors with name, message and cause; an absent cause stays absent", () => {
-    const decoded = roundTrip(new RangeError("far", { cause: { code: 1n } })) as Error;
-    expect(decoded).toBeInstanceOf(Error);
-    expect([decoded.name, decoded.message, decoded.cause]).toEqual(["RangeError", "far", { code: 1n }]);
-    expect("cause" in (roundTrip(new Error("x")) as Error)).toBe(false);
-  });
-
   test("a Buffer as a Uint8Array, a hole as undefined, a shared object as copies", () => {
     expect(roundTrip(Buffer.from("hi"))).toStrictEqual(Uint8Array.of(104, 105));
     expect(roundTrip(holes)).toStrictEqual([undefined, undefined, 1]);
@@ -134,11 +51,6 @@ describe("C8 the codec preserves", () => {
     const [a, b] = roundTrip([shared, shared]) as [object, object];
     expect(a).toStrictEqual(b);
     expect(a).not.toBe(b);
-  });
-
-  test("bytes at no more than 4/3 of their size and a little", () => {
-    const text = jsonCodec.encode({ data: new Uint8Array(300_000) });
-    expect(text.length).toBeLessThan(400_000 + 200);
   });
 });
 

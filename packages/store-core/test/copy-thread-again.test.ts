@@ -59,30 +59,6 @@ test("a thread written in place of a deleted copy is not mistaken for the copy",
   expect(await stores.open("b").listMessages()).toEqual([text("other")]);
 });
 
-test.each([undefined, 700])(
-  "the same copy by several concurrent calls is made once, and each call succeeds, upTo %s",
-  async (upTo) => {
-    await using stores = createMemoryStores();
-    const revision = await stores
-      .open("long")
-      .addMessages(Array.from({ length: 5_000 }, (_, index) => text(`${index}`)));
-    const options = upTo === undefined ? {} : { upTo: formatCursor(revision ?? "", upTo) };
-    const total = upTo ?? 5_000;
-    const reached: number[] = [];
-    const onProgress = ({ copied }: { copied: number }) => {
-      reached.push(copied);
-    };
-    const copies = await Promise.all(
-      [1, 2, 3].map(() => stores.copyThread("long", "copy", { ...options, onProgress })),
-    );
-    expect(new Set(copies.map((copy) => copy.revision)).size).toBe(1);
-    expect(copies.reduce((sum, { copied }) => sum + copied, 0)).toBe(total);
-    expect(reached).toEqual([...new Set(reached)].sort((one, other) => one - other));
-    const contents = (await stores.open("copy").listMessages()).map(({ content }) => content);
-    expect(contents).toEqual(Array.from({ length: total }, (_, index) => `${index}`));
-  },
-);
-
 test("a copy whose target is deleted or written during it fails with CONFLICT and the reason", async () => {
   await using stores = createMemoryStores();
   await stores.open("long").addMessages(Array.from({ length: 2_000 }, (_, index) => text(`${index}`)));

@@ -31,44 +31,11 @@ describe("copyThread does not continue", () => {
     await expect(made.copyThread("from", "to")).rejects.toMatchObject(CONFLICT);
   });
 
-  test.each([
-    ["deleted", (made: StoreFactory) => made.deleteThread("from")],
-    [
-      "deleted and begun again",
-      async (made: StoreFactory) => {
-        await made.deleteThread("from");
-        await made.open("from").addMessages([user("new")]);
-      },
-    ],
-    [
-      "trimmed",
-      (made: StoreFactory) =>
-        made.open("from", { maxMessages: 100, trimming: "exact" }).addMessages([user("last")]),
-    ],
-  ])("if the source was %s during the copy", async (_, change) => {
-    const made = await stores();
-    let changed: Promise<unknown> | undefined;
-    const onProgress = () => {
-      changed ??= change(made);
-    };
-    await expect(made.copyThread("from", "to", { onProgress })).rejects.toMatchObject(CONFLICT);
-    await changed;
-  });
-
   test("if the source is an unfinished copy", async () => {
     const made = await stores();
     await begin(made);
     await expect(made.copyThread("to", "third")).rejects.toMatchObject(CONFLICT);
     expect((await made.open("third").read()).revision).toBeNull();
-  });
-
-  test("up to a cursor of another thread", async () => {
-    const made = await stores(3);
-    await made.open("other").addMessages([user("other")]);
-    const { newer = "" } = await made.open("other").read();
-    const copy = made.copyThread("from", "to", { upTo: newer });
-    await expect(copy).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    expect((await made.open("to").read()).revision).toBeNull();
   });
 });
 

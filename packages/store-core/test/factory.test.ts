@@ -11,10 +11,6 @@ import {
 
 const invalid: [string, unknown, string][] = [
   ["maxMessages of 0", { maxMessages: 0 }, "maxMessages"],
-  ["negative maxMessages", { maxMessages: -1 }, "maxMessages"],
-  ["fractional maxMessages", { maxMessages: 1.5 }, "maxMessages"],
-  ["NaN maxMessages", { maxMessages: Number.NaN }, "maxMessages"],
-  ["maxMessages as text", { maxMessages: "10" }, "maxMessages"],
   ["an unknown trimming", { trimming: "smart" }, "trimming"],
   ["ttlMs of 0", { ttlMs: 0 }, "ttlMs"],
   ["a codec without decode", { codec: { encode: () => "" } }, "codec"],

@@ -116,49 +116,6 @@ describe("a caller's client", () => {
   });
 });
 
-describe("thread ids", () => {
-  test("of any characters and any allowed length are separate threads", async () => {
-    await using stores = createDynamoStores({ url: table.url });
-    const ids = [
-      ".",
-      "..",
-      "/",
-      "//",
-      "a/b",
-      "a",
-      "a ",
-      " a",
-      "A",
-      "ta",
-      "pa",
-      "p/a",
-      "a#1",
-      "a\0",
-      "\0",
-      "\u001f",
-      "\n",
-      "%00",
-      "é",
-      "e\u0301",
-      "💬",
-      "\ufeffa",
-      "{}",
-      "$where",
-      "__proto__",
-      "' OR 1=1",
-      "x".repeat(1_024),
-      "x".repeat(1_023),
-      "é".repeat(512),
-    ];
-    const large = noise(500_000);
-    for (const id of ids) await stores.open(id).addMessages([user(`of ${id}`), user(id + large)]);
-    await using others = createDynamoStores({ url: table.url });
-    for (const id of ids) expect(await textsIn(others, id)).toEqual([`of ${id}`, id + large]);
-    for (const id of ids.slice(0, 5)) await stores.open(id).clear();
-    for (const id of ids.slice(5)) expect((await textsIn(others, id))[0]).toBe(`of ${id}`);
-  });
-});
-
 describe("sizes around an item's", () => {
   test("every message and every batch is stored, independent of the other content of its item", async () => {
     await using stores = createDynamoStores({ url: table.url });

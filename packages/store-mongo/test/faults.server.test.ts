@@ -6,7 +6,7 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
-import { makeCollection, throughProxy } from "./collection.ts";
+import { throughProxy } from "./collection.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
 
@@ -133,35 +133,4 @@ test("an error contains no text of a failed write", async () => {
   proxy.set({ kind: "pass" });
   expect(error.code).toBe("UNAVAILABLE");
   expect(inspect(error, { depth: 20, showHidden: true, maxStringLength: null })).not.toContain("private");
-});
-
-test("ids with special characters of the server are separate threads", async () => {
-  const collection = makeCollection(server.url);
-  const { url, database, collectionName: name } = collection;
-  await using stores = createMongoStores({ url, database, collectionName: name });
-  const ids = [
-    "$where",
-    "a.b",
-    "{$gt:''}",
-    "a:0000000000000001",
-    "a",
-    "a:",
-    "%3A",
-    ":",
-    "a\0",
-    "__proto__",
-    "é",
-    "e\u0301",
-  ];
-  await Promise.all(
-    ids.map((id) => stores.open(id).commit({ append: [user(id)], metadata: { $set: { "a.b": id } } })),
-  );
-  for (const id of ids) {
-    expect(await stores.open(id).read()).toMatchObject({
-      entries: [{ message: user(id) }],
-      metadata: { $set: { "a.b": id } },
-    });
-  }
-  expect(await collection.heads.countDocuments()).toBe(ids.length);
-  await collection[Symbol.asyncDispose]();
 });

@@ -87,37 +87,6 @@ describe.each(["a new thread", "a thread of others", "a locked thread"])("8 writ
     expect(messages.slice(before)).toEqual([user("once")]);
   });
 
-  test("with maxMessages keep the newest ones, and no more rows than these", async () => {
-    const all = await factories(8, { maxMessages: 5 });
-    const { threadId, go } = await prepared();
-    const writing = all.map((stores, writer) =>
-      stores.open(threadId).addMessages([user(`writer ${writer}`)]),
-    );
-    await go();
-    await Promise.all(writing);
-    const { rows } = await used.pool.query(
-      `SELECT m.sequence::int FROM ${used.quoted}.messages m JOIN ${used.quoted}.threads t USING (tenant, life) WHERE t.id = $1 ORDER BY 1`,
-      [threadId],
-    );
-    expect(rows).toHaveLength(5);
-    const messages = (await all[0]?.open(threadId).listMessages()) ?? [];
-    expect(new Set(messages.map(({ content }) => content)).size).toBe(5);
-    for (const { content } of messages) expect(content).toMatch(/^writer \d$/);
-  });
-
-  test("with metadata leave that of the newest commit", async () => {
-    const all = await factories(8);
-    const { threadId, before, go } = await prepared();
-    const writing = all.map((stores, writer) =>
-      stores.open(threadId).commit({ append: [user(`${writer}`)], metadata: { writer } }),
-    );
-    await go();
-    await Promise.all(writing);
-    const { entries, metadata } = (await all[0]?.open(threadId).read()) ?? expect.unreachable();
-    expect(entries).toHaveLength(before + 8);
-    expect(metadata).toEqual({ writer: Number(entries.at(-1)?.message.content) });
-  });
-
   test("that expect the revision they have seen: one succeeds", async () => {
     const all = await factories(8);
     const { threadId, before, go } = await prepared();

@@ -6,7 +6,6 @@ import type { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
-import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
 import { documentedRules } from "./documented-rules.ts";
@@ -19,51 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const hostileIds = [
-  "{",
-  "}",
-  "{}",
-  "{a}",
-  "a{b}c",
-  "}{",
-  "%7B",
-  "{a}%",
-  "*",
-  "[a-z]?",
-  "a b\n\0\t",
-  "😀{😀}",
-  "a:b",
-  " ",
-];
-
 describe.each(majors)("a cluster with $major", ({ Cluster }) => {
   const connect = (options: ConstructorParameters<typeof Cluster>[1] = {}): Cluster =>
     opened(new Cluster(server.startupNodes, { natMap: server.natMap, ...options }));
-
-  test("accepts any thread id, and keeps a thread's keys in one slot", async () => {
-    const client = connect();
-    const keyPrefix = `{${randomUUID()}}%`;
-    const stores = createRedisStores({ client, keyPrefix, maxMessages: 3, ttlMs: 600_000 });
-    await Promise.all(
-      hostileIds.map(async (id) => {
-        const store = stores.open(id);
-        await store.commit({ append: [{ role: "system", content: id }, ...users(2)], metadata: id });
-        await store.addMessages([user(id)]);
-      }),
-    );
-    const slots = new Set<number>();
-    for (const id of hostileIds) {
-      const { messages, meta } = threadKeys(keyPrefix, id);
-      const slot = await client.cluster("KEYSLOT", messages);
-      expect(await client.cluster("KEYSLOT", meta)).toBe(slot);
-      slots.add(slot);
-      const page = await stores.open(id).read();
-      expect(page.entries.map(({ message }) => message.content)).toEqual([id, "2", id]);
-      expect(page.metadata).toBe(id);
-      expect((await stores.open(id).read({ before: page.newer ?? "", limit: 1 })).entries).toHaveLength(1);
-    }
-    expect(slots.size).toBeGreaterThan(hostileIds.length / 2);
-  });
 
   test("connects with the first calls if lazy, also concurrent ones", async () => {
     const stores = createRedisStores({ client: connect({ lazyConnect: true }), keyPrefix: randomUUID() });
@@ -86,18 +43,6 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     client.disconnect(true);
     await once(client, "close");
     expect(await reads()).toHaveLength(20);
-  });
-
-  test("can have flushed script caches", async () => {
-    const client = connect();
-    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
-    const threads = Array.from({ length: 12 }, () => stores.open());
-    await Promise.all(threads.map((store) => store.addMessages(users(1))));
-    for (const node of client.nodes("master")) await node.script("FLUSH");
-    await Promise.all(threads.map((store) => store.addMessages([user("2")])));
-    expect(await Promise.all(threads.map((store) => store.listMessages()))).toEqual(
-      threads.map(() => users(2)),
-    );
   });
 
   test("is sent no pipelines, which ioredis can tear apart", async () => {

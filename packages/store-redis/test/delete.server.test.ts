@@ -131,30 +131,6 @@ test("C21 a commit retried after the deletion of its thread is recognised, also 
   expect(await commit("four", { digest: "another" })).toMatchObject({ outcome: "operation-conflict" });
 });
 
-test("C21 a retried deletion does not delete a thread created since", async () => {
-  const { commit, remove, driver, makeOld } = open();
-  await commit("one");
-  expect(await remove("delete")).toEqual({ outcome: "deleted" });
-  await commit("two");
-  expect(await remove("delete")).toEqual({ outcome: "repeated" });
-  expect(await remove("none", null)).toEqual({ outcome: "revision-conflict", revision: "incarnation-two.1" });
-  expect(await remove("other", "incarnation-two.1")).toEqual({ outcome: "deleted" });
-  await commit("three");
-  expect(await remove("delete")).toEqual({ outcome: "repeated" });
-  const read = {
-    threadId: "a",
-    limit: 9,
-    before: undefined,
-    after: undefined,
-    metadata: false,
-    signal: undefined,
-  };
-  expect(await driver.read(read)).toMatchObject({ revision: "incarnation-three.1" });
-  await makeOld();
-  expect(await remove("delete")).toEqual({ outcome: "deleted" });
-  expect(await driver.read(read)).toMatchObject({ revision: null });
-});
-
 test("a thread created after a deletion reads the remembered outcomes for 10 seconds, and later costs the same as others", async () => {
   const { client, commit, remove, keys } = open();
   const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };

@@ -1,5 +1,3 @@
-// Exceeds 300 lines because each test runs against every pair of server and client version.
-
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import {
@@ -9,7 +7,6 @@ import {
   type ReadRequest,
 } from "@scrollback/store-core/driver";
 import type { MessageKind } from "@scrollback/store-core/internal";
-import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Connection } from "../src/connection.ts";
@@ -19,31 +16,7 @@ import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened, serverNames } from "./clients.ts";
 import { user, users } from "./messages.ts";
 
-const kinds = fc.constantFrom<MessageKind>("s", "u", "u", "o", "t", "t");
 const message = (kind: MessageKind, text = "{}", createdAt = 1_000) => ({ kind, createdAt, text });
-const commits = fc.array(
-  fc.record({
-    drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(6), fc.constant("all" as const)),
-    append: fc.array(kinds, { maxLength: 12 }),
-    metadata: fc.constantFrom(undefined, undefined, null, "{}"),
-    maxMessages: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
-    trimming: fc.constantFrom("turns", "turns", "exact"),
-    operation: fc.nat(40),
-    expect: fc.constantFrom("any", "any", "any", "current", "stale"),
-    deletion: fc.constantFrom(undefined, undefined, undefined, 1, 2, 3),
-  }),
-  { minLength: 1, maxLength: 30 },
-);
-const reads: Partial<ReadRequest>[] = [
-  {},
-  { limit: 0 },
-  { limit: 3 },
-  { metadata: true },
-  { limit: 2, before: 6, metadata: true },
-  { after: 4 },
-  { limit: 2, after: 1 },
-];
-
 describe.each(serverNames)("%s", (name) => {
   let server: RunningServer;
   beforeAll(async () => {
@@ -55,58 +28,6 @@ describe.each(serverNames)("%s", (name) => {
   describe.each(majors)("with $major", ({ Redis }) => {
     const connect = (): Redis => opened(new Redis(server.url));
     const fresh = () => ({ client: connect(), keyPrefix: randomUUID() });
-
-    test("every commit, deletion and read has the same outcome as with the memory driver", async () => {
-      const client = connect();
-      await fc.assert(
-        fc.asyncProperty(commits, async (changes) => {
-          const [redis, memory] = [
-            new RedisDriver(Connection.like(client), randomUUID()),
-            new MemoryDriver(),
-          ];
-          let current: string | null = null;
-          for (const [index, change] of changes.entries()) {
-            const expectedRevision =
-              change.expect === "any" ? undefined : change.expect === "stale" ? "incarnation.0" : current;
-            if (change.deletion !== undefined) {
-              const operationId = `deletion ${change.deletion}`;
-              const deletion = { threadId: "a", operationId, expectedRevision, signal: undefined };
-              expect(await redis.delete(deletion)).toEqual(await memory.delete(deletion));
-              current = (await memory.read(everything)).revision;
-              for (const read of reads) {
-                const wanted = { ...everything, ...read };
-                expect(await redis.read(wanted)).toEqual(await memory.read(wanted));
-              }
-              continue;
-            }
-            const request: CommitRequest = {
-              threadId: "a",
-              operationId: `operation ${change.operation}`,
-              digest: JSON.stringify(change.append).slice(0, 22),
-              newIncarnation: `incarnation${index}`,
-              expectedRevision,
-              drop: change.drop,
-              append: change.append.map((kind, place) => message(kind, `{"at":"${index}.${place}"}`, index)),
-              metadata: change.metadata,
-              maxMessages: change.maxMessages,
-              trimming: change.trimming as "turns",
-              ttlMs: undefined,
-              createdAt: 1_000 + index,
-              updatedAt: 2_000 + (index % 3),
-              signal: undefined,
-            };
-            const outcome = await memory.commit(request);
-            expect(await redis.commit(request)).toEqual(outcome);
-            current = outcome.revision;
-            for (const read of reads) {
-              const wanted = { ...everything, ...read };
-              expect(await redis.read(wanted)).toEqual(await memory.read(wanted));
-            }
-          }
-        }),
-        { numRuns: 25 },
-      );
-    });
 
     test.each(["o", "t"] as const)("trimming reads reused sequence numbers again (%s)", async (kind) => {
       const both = [new RedisDriver(Connection.like(fresh().client), randomUUID()), new MemoryDriver()];

@@ -11,30 +11,6 @@ const url = `sqlite:${path}`;
 const say = (line: string) => writeSync(1, `${line}\n`);
 
 const jobs: Record<string, () => Promise<void>> = {
-  /** Adds batches of 200 messages until it is killed, and prints the number of each acknowledged batch. */
-  async write() {
-    const store = createSqliteStores({ url }).open("thread");
-    for (let batch = 1; ; batch++) {
-      const text = `${name} ${batch}`;
-      await store.addMessages(
-        Array.from({ length: 200 }, (_, index) => user(`${text} ${index} ${"x".repeat(500)}`)),
-      );
-      say(String(batch));
-    }
-  },
-
-  /** Creates and deletes one thread 40 times, and lists all threads in between. */
-  async delete() {
-    await using stores = createSqliteStores({ url });
-    for (let turn = 1; turn <= 40; turn++) {
-      await stores.open("thread").addMessages(Array.from({ length: 1_500 }, () => user(`${name} ${turn}`)));
-      const { threads } = await stores.listThreads();
-      if (threads.some(({ threadId, count }) => threadId !== "thread" || count % 1_500 !== 0))
-        process.exit(1);
-      await stores.deleteThread("thread");
-    }
-  },
-
   /** Prints a line, then deletes the thread. */
   async remove() {
     await using stores = createSqliteStores({ url });

@@ -58,20 +58,6 @@ test("C21 deleting an id removes the remains of its expired thread, also if it w
   expect(rows()).toEqual([0, 0, 0, 0]);
 });
 
-test("C21 a deletion with another revision deletes nothing", async () => {
-  await using stores = createSqliteStores({ url: scratch.url });
-  const store = stores.open("a");
-  const first = await store.addMessages([user("1")]);
-  const second = await store.addMessages([user("2")]);
-  for (const expectedRevision of [first, null]) {
-    expect(await failure(stores.deleteThread("a", { expectedRevision }))).toMatchObject({ code: "CONFLICT" });
-  }
-  expect(await store.listMessages()).toHaveLength(2);
-  await stores.deleteThread("a", { expectedRevision: second });
-  await stores.deleteThread("a", { expectedRevision: null });
-  expect(await store.addMessages([user("3")], { expectedRevision: null })).not.toBe(first);
-});
-
 test("C21 an operation id of a deleted thread can be used again at once", async () => {
   const driver = connect(scratch.path);
   const commit = (newIncarnation: string) =>

@@ -52,26 +52,6 @@ describe("stored data", () => {
     await driver.close();
   });
 
-  test("trimming keeps its rules among messages of any size", async () => {
-    await using stores = createSqliteStores({ url: scratch.url, maxMessages: 3 });
-    const store = stores.open("a");
-    const image = "x".repeat(3 * 1024 ** 2);
-    await store.addMessages([
-      { role: "system", content: image },
-      user("1"),
-      { role: "assistant", content: image },
-    ]);
-    await store.addMessages([user("2")]);
-    await store.addMessages([{ role: "assistant", content: "3" }]);
-    const kept = await store.listMessages();
-    expect(kept.map(({ role, content }) => [role, content.length])).toEqual([
-      ["system", image.length],
-      ["user", 1],
-      ["assistant", 1],
-    ]);
-    expect(scratch.query("SELECT count(*) AS rows FROM scrollback_messages")).toEqual([{ rows: 3 }]);
-  });
-
   test("content dropped by clear is in no file when it returns", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");

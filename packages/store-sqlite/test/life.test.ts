@@ -8,7 +8,7 @@ import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
-import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
+import { commitRequest, userText, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
@@ -26,15 +26,6 @@ describe("the lifecycle of a factory", () => {
       stores.setup(),
     ]);
     expect(await stores.open("a").listMessages()).toEqual([user("one"), user("two")]);
-  });
-
-  test("closing twice closes once; afterwards every call fails with CLOSED and no file is created", async () => {
-    const stores = createSqliteStores({ url: scratch.url });
-    const store = stores.open("a");
-    await stores.close();
-    await stores.close();
-    expect(await failure(store.listMessages())).toMatchObject({ code: "CLOSED" });
-    expect(readdirSync(scratch.directory)).toEqual([]);
   });
 
   test("closing takes the log into the file and leaves one file", async () => {
@@ -156,21 +147,5 @@ describe("expiry", () => {
       expect(left()).toBe(0);
       expect(scratch.query("SELECT * FROM scrollback_metadata")).toEqual([]);
     });
-  });
-
-  test("a write without ttlMs removes the expiry, and the longest ttlMs does not overflow", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
-    await using lasting = createSqliteStores({ url: scratch.url });
-    await using longest = createSqliteStores({ url: scratch.url, ttlMs: 36_500 * 24 * 60 * 60 * 1_000 });
-    await brief.open("a").addMessages([user("one")]);
-    await lasting.open("a").addMessages([user("two")]);
-    await longest.open("b").addMessages([user("three")]);
-    vi.advanceTimersByTime(1_000_000);
-    expect(await lasting.open("a").listMessages()).toHaveLength(2);
-    expect(await longest.open("b").listMessages()).toHaveLength(1);
-    expect(scratch.query("SELECT expires_at FROM scrollback_threads WHERE id = 'a'")).toEqual([
-      { expires_at: null },
-    ]);
   });
 });

@@ -53,38 +53,6 @@ async function release(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-const DEATHS = process.env.SCROLLBACK_DEEP === "1" ? 20 : 5;
-
-test("a writer killed repeatedly during its commits leaves whole batches, including all that were acknowledged", async () => {
-  const rounds: { name: string; acknowledged: number }[] = [];
-  await using stores = createSqliteStores({ url: scratch.url });
-  for (let round = 1; round <= DEATHS; round++) {
-    const child = start("write", `round-${round}`);
-    const lines = output(child);
-    await once(child.stdout ?? child, "data");
-    await sleep(Math.random() * 30);
-    child.kill("SIGKILL");
-    rounds.push({ name: `round-${round}`, acknowledged: (await lines).length });
-    await stores.open("other").addMessages([user(`after round ${round}`)]);
-  }
-
-  const batches: { name: string; batch: number; size: number }[] = [];
-  for (const { content } of await stores.open("thread").listMessages()) {
-    const [name = "", batch, index] = String(content).split(" ");
-    const last = batches.at(-1);
-    if (index === "0") batches.push({ name, batch: Number(batch), size: 1 });
-    else if (last?.name === name && last.batch === Number(batch) && last.size === Number(index)) last.size++;
-    else expect.unreachable(`message ${index} of batch ${batch} of ${name} stands alone`);
-  }
-  expect(batches.filter(({ size }) => size !== 200)).toEqual([]);
-  for (const { name, acknowledged } of rounds) {
-    const written = batches.filter((batch) => batch.name === name).map(({ batch }) => batch);
-    expect(written).toEqual(written.map((_, index) => index + 1));
-    expect([acknowledged, acknowledged + 1]).toContain(written.length);
-  }
-  expect(await stores.open("other").listMessages()).toHaveLength(DEATHS);
-});
-
 test("processes that open and close one new file concurrently lose nothing", async () => {
   const names = ["one", "two", "three", "four"];
   await Promise.all(names.map((name) => succeed(start("reopen", name))));
@@ -95,14 +63,6 @@ test("processes that open and close one new file concurrently lose nothing", asy
     const own = contents.filter((content) => content.startsWith(`${name} `));
     expect(own).toEqual(Array.from({ length: 25 }, (_, index) => `${name} ${index + 1}`));
   }
-});
-
-test("C21 processes that create and delete one thread concurrently read it whole or not at all, and leave nothing of it", async () => {
-  await Promise.all(["one", "two", "three"].map((name) => succeed(start("delete", name))));
-  await using stores = createSqliteStores({ url: scratch.url });
-  expect(await stores.listThreads()).toEqual({ threads: [] });
-  for (const table of ["threads", "commits", "messages", "metadata"])
-    expect(scratch.query(`SELECT * FROM scrollback_${table}`)).toEqual([]);
 });
 
 test("C21 a process killed while it deletes leaves the thread whole or gone, and the next deletion removes the rest", async () => {

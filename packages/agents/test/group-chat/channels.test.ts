@@ -146,14 +146,6 @@ describe("queues", () => {
     expect(channel.received).toEqual([["user: 1"], ["user: 2", "user: 3"]]);
   });
 
-  test("a new channel first receives the whole history", async () => {
-    const { channel, own, a, chat } = pair();
-    await chat.addMessages([user("1")]);
-    await listen(chat.invoke(a));
-    await listen(chat.invoke(own));
-    expect(channel.received).toEqual([["user: 1", "A: A 1"]]);
-  });
-
   test("a failed batch is kept, fails the next invoke, and is received before later ones", async () => {
     const { channel, own, chat } = pair();
     await listen(chat.invoke(own));

@@ -78,16 +78,6 @@ describe("a ChatAgent", () => {
     ]);
   });
 
-  test("calls its model at most maxSteps times in a turn, and then the last tool exchange is visible", async () => {
-    const model = scripted(() => weatherCall("Ghent", crypto.randomUUID()));
-    const writer = new ChatAgent({ model, name: "W", tools: weatherTools().tools, maxSteps: 2 });
-    const chat = new AgentGroupChat({ agents: [writer] });
-    await chat.addMessages([user("Hi")]);
-    expect(await listen(chat.invoke())).toEqual(["W: [tool-result]"]);
-    expect(model.doGenerateCalls).toHaveLength(2);
-    expect(await told(chat)).toHaveLength(5);
-  });
-
   test("a tool call that waits for approval ends the turn, visibly, and continues after a user's approval", async () => {
     const { tools, asked: cities } = weatherTools();
     const model = scripted(weatherCall("Ghent", "c1"), "Warm.");

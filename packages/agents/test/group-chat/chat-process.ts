@@ -1,15 +1,14 @@
 // The program of a chat's process: receives one assignment over IPC, invokes the chat, reports the result, and ends.
-import { openStores } from "@scrollback/store-core";
+import { openTestStores } from "../../../../conformance-tests/test/fixtures/test-stores.ts";
 import { AgentGroupChat, RegexTermination } from "../../src/group-chat/index.ts";
 import { ChatAgent } from "../../src/index.ts";
-import { prompts, scripted, weatherCall, weatherTools } from "../models.ts";
+import { scripted, weatherCall, weatherTools } from "../models.ts";
 import { listen, told, user } from "./cast.ts";
 
 /** The assignment of a process. */
 export interface Assignment {
   readonly url: string;
-  /** The chat's thread; or a chat in memory, which continues from `state`. */
-  readonly threadId?: string;
+  readonly threadId: string;
   readonly state?: unknown;
   /** The users' messages, added first. */
   readonly input?: readonly string[];
@@ -30,8 +29,6 @@ export type Report =
       /** The primary history, and each agent's view of it. */
       readonly history: readonly string[];
       readonly views: readonly (readonly string[])[];
-      /** The roles in the models' prompts, call by call, first the instructions. */
-      readonly asked: readonly string[];
       readonly isComplete: boolean;
       readonly state: unknown;
     }
@@ -46,7 +43,7 @@ async function wait(): Promise<never> {
 
 async function work(assignment: Assignment): Promise<Report> {
   const { url, threadId, state, input = [], turns, waitAt, waitIn } = assignment;
-  const stores = await openStores(url);
+  const stores = await openTestStores(url);
   const models = ["Ann", "Bob", "Cy"].map((name) => {
     let calls = 0;
     const model = scripted(async ({ prompt }) => {
@@ -74,7 +71,7 @@ async function work(assignment: Assignment): Promise<Report> {
       if (waitIn === "termination" && agent.name === waitAt?.agent) await wait();
       return await last.shouldTerminate(agent, history);
     },
-    ...(threadId !== undefined && { store: stores.open(threadId) }),
+    store: stores.open(threadId),
   });
   if (state !== undefined) await chat.restore(state);
   if (input.length > 0) await chat.addMessages(input.map(user));
@@ -86,7 +83,6 @@ async function work(assignment: Assignment): Promise<Report> {
     lines,
     history: await told(chat),
     views,
-    asked: models.flatMap(({ model }) => prompts(model).map((prompt) => String(prompt[0]?.content))),
     isComplete: chat.isComplete,
     state: await chat.serialize(),
   };

@@ -1,14 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { sharedServer } from "@scrollback/conformance/servers";
-import { beforeAll } from "vitest";
-import { dynamoForTests } from "../dynamo.ts";
-import { describeCrashes } from "./crashes.ts";
+import { scratchUrl } from "../../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newServerUrl } from "../../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareCrashes } from "./crashes.ts";
 
-let mongoUrl: string;
-beforeAll(async () => {
-  const server = await sharedServer("mongodb");
-  mongoUrl = Object.assign(new URL(server.url), { pathname: `/chats-${randomUUID()}` }).href;
-});
-
-describeCrashes("mongodb", () => mongoUrl);
-describeCrashes("dynamodb", dynamoForTests());
+declareCrashes("SQLite", async () => scratchUrl());
+for (const backend of ["MongoDB", "DynamoDB"] as const) declareCrashes(backend, () => newServerUrl(backend));

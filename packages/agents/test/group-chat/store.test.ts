@@ -112,17 +112,6 @@ describe("a chat on a store", () => {
     expect(restored.isComplete).toBe(true);
   });
 
-  test("a lost reply doubles and loses nothing", async () => {
-    const driver = new WatchedDriver();
-    const store = createStores(driver).open("t");
-    const chat = new AgentGroupChat({ agents: cast(), store, maximumIterations: 3 });
-    await chat.addMessages([user("Hi")]);
-    driver.repliesToLose = 1;
-    await listen(chat.invoke());
-    expect(await told(chat)).toEqual(["user: Hi", "A: A 1", "B: B 1", "C: C 1"]);
-    expect(await store.listMessages()).toHaveLength(4);
-  });
-
   test("a commit with an unknown outcome reads the thread again", async () => {
     const driver = new WatchedDriver();
     const store = createStores(driver).open("t");
@@ -255,28 +244,6 @@ describe("a chat on a store", () => {
     const second = open({ store: trimming.open("t") });
     expect(await told(second)).toEqual(["B: B 1", "C: C 1", "A: A 2"]);
     expect(await listen(second.invoke())).toEqual(["B: B 1"]);
-  });
-
-  test("one turn is stored if two processes on one thread both start it", async () => {
-    const held = Promise.withResolvers<void>();
-    const slow = (name: string) =>
-      actor(name, [], {
-        async *invoke() {
-          await held.promise;
-          yield { role: "assistant", content: name };
-        },
-      });
-    const both = ["one", "other"].map((name) => open({ agents: [{ ...slow(name), id: "a", name: "A" }] }));
-    await both[0]?.addMessages([user("Hi")]);
-    const turns = both.map((chat) => listen(chat.invoke()));
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    held.resolve();
-    const outcomes = await Promise.allSettled(turns);
-    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
-      reason: { code: "CONFLICT" },
-    });
-    expect(await stores.open("t").listMessages()).toHaveLength(2);
   });
 
   test("counts as used for restore if the thread has messages", async () => {

@@ -1,20 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { StoreFactory } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { ContractTest } from "./contract.ts";
-import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
-
-/** All readable content of the stores as one text. */
-async function textOf(stores: StoreFactory): Promise<string> {
-  const texts: string[] = [];
-  for await (const { threadId } of stores.iterateThreads()) {
-    const { entries, metadata } = await stores.open(threadId).read();
-    texts.push(JSON.stringify([threadId, entries, metadata]));
-  }
-  for (const name of (await stores.listIndexes({ prefix: "chats:", limit: 1_000 })).names)
-    texts.push(JSON.stringify([name, await stores.index(name).list()]));
-  return texts.join("\n");
-}
+import { dialogue, listedIds, message, storedText, storeError, textsIn } from "./values.ts";
 
 export const deleting: readonly ContractTest[] = [
   {
@@ -24,7 +11,7 @@ export const deleting: readonly ContractTest[] = [
       await mine.create({ id: "chat-id", title: "the-title", messages: [message("m", "user", "the-text")] });
       await mine.update("chat-id", { title: "the-title-2" });
       await chats.flush();
-      expect(await textOf(stores)).toMatch(/chat-id.*the-t/);
+      expect(await storedText(stores)).toMatch(/chat-id.*the-t/);
       const theirs = connect().of(owner);
       await theirs.delete("chat-id");
       expect(await mine.get("chat-id")).toBeUndefined();
@@ -32,7 +19,7 @@ export const deleting: readonly ContractTest[] = [
       expect(await listedIds(mine)).toEqual(["kept"]);
       expect(await listedIds(theirs)).toEqual(["kept"]);
       await chats.flush();
-      expect(await textOf(stores)).not.toMatch(/chat-id|the-t/);
+      expect(await storedText(stores)).not.toMatch(/chat-id|the-t/);
       await theirs.delete("chat-id");
       await expect(mine.touch("chat-id")).rejects.toMatchObject(storeError("NOT_FOUND"));
     },
@@ -82,7 +69,7 @@ export const deleting: readonly ContractTest[] = [
       await connect().of(owner).deleteAll();
       expect(await listedIds(mine)).toEqual([]);
       expect((await mine.list({ archived: true })).chats).toEqual([]);
-      expect(await textOf(stores)).not.toMatch(/chat-\d|the-title/);
+      expect(await storedText(stores)).not.toMatch(/chat-\d|the-title/);
       const left: string[] = [];
       for await (const { threadId } of stores.iterateThreads()) left.push(threadId);
       expect(

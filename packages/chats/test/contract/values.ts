@@ -1,4 +1,4 @@
-import type { Role } from "@scrollback/store-core";
+import type { Role, StoreFactory } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { ChatEntry } from "../../src/chat.ts";
 import type { OwnedChats } from "../../src/list/owned-chats.ts";
@@ -33,3 +33,15 @@ export const storeError = (code: string, text: RegExp = /./) => ({
   code,
   message: expect.stringMatching(text),
 });
+
+/** All readable content of the stores as one text. */
+export async function storedText(stores: StoreFactory): Promise<string> {
+  const texts: string[] = [];
+  for await (const { threadId } of stores.iterateThreads()) {
+    const { entries, metadata } = await stores.open(threadId).read();
+    texts.push(JSON.stringify([threadId, entries, metadata]));
+  }
+  for (const name of (await stores.listIndexes({ prefix: "chats:", limit: 1_000 })).names)
+    texts.push(JSON.stringify([name, await stores.index(name).list()]));
+  return texts.join("\n");
+}

@@ -71,14 +71,6 @@ export const smallScopes: readonly Scope[] = [
     mostFaults: 1,
   },
   {
-    name: "a raise, and the time passes",
-    before: dueForRaise,
-    processes: [[commit("d", hour)], [read]],
-    jumps: [13 * MINUTE],
-    faults: every,
-    mostFaults: 1,
-  },
-  {
     name: "a raise beside a commit, and the time passes",
     before: dueForRaise,
     processes: [[commit("d", hour)], [commit("x", hour)]],
@@ -105,14 +97,6 @@ export const smallScopes: readonly Scope[] = [
     jumps: [70 * MINUTE],
   },
   {
-    name: "a deletion, and its head is swept",
-    before: [commit("abc")],
-    processes: [[remove], [commit("x")]],
-    jumps: [11 * MINUTE],
-    faults: ["lost reply", "crash"],
-    mostFaults: 1,
-  },
-  {
     name: "clocks that differ",
     before: [commit("abc", hour), 58 * MINUTE],
     processes: [[commit("d", hour)], [commit("x", hour), read]],
@@ -129,6 +113,22 @@ export const smallScopes: readonly Scope[] = [
 
 /** Explored by the deep plan, with a number of executions at most. */
 export const largeScopes: readonly Scope[] = [
+  {
+    name: "a deletion, and its head is swept",
+    before: [commit("abc")],
+    processes: [[remove], [commit("x")]],
+    jumps: [11 * MINUTE],
+    faults: ["lost reply", "crash"],
+    mostFaults: 1,
+  },
+  {
+    name: "a raise, and the time passes",
+    before: dueForRaise,
+    processes: [[commit("d", hour)], [read]],
+    jumps: [13 * MINUTE],
+    faults: every,
+    mostFaults: 1,
+  },
   {
     name: "a deletion beside an append",
     before: [commit("abc")],
