@@ -19,7 +19,8 @@ export interface ServerDefinition {
   endpoint(url: string): Endpoint;
   /**
    * Asks the running server for its product and version, and returns only its reply: a stand-in, or a server given by URL,
-   * returns its own name. Rejects until the server accepts commands, so it is also the health check.
+   * returns its own name. Rejects until the server accepts commands, so it is also the health check. The client is imported by the call:
+   * whoever starts one kind of server needs no other client.
    *
    * @param log the server's output so far, for a server that reports its version nowhere else; absent for a server given by URL.
    */

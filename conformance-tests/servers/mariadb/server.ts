@@ -1,4 +1,4 @@
-import { createConnection, type RowDataPacket } from "mysql2/promise";
+import type { RowDataPacket } from "mysql2/promise";
 import { type CommandOptions, endpointIn, PATIENCE_MS, type ServerDefinition } from "../definition.ts";
 import { certificatePath, keyPath } from "../tls.ts";
 
@@ -19,6 +19,7 @@ export const mariadb: ServerDefinition = {
       isTls: ({ searchParams }) => searchParams.has("ssl"),
     }),
   async identify({ host, port, username = "root", password, tls }) {
+    const { createConnection } = await import("mysql2/promise");
     const login = { user: username, ...(password !== undefined && { password }) };
     const ssl = tls && { ssl: { ...(tls.ca !== undefined && { ca: tls.ca }) } };
     const client = await createConnection({ host, port, ...login, ...ssl, connectTimeout: PATIENCE_MS });

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MongoClient } from "mongodb";
 import { endpointIn, PATIENCE_MS, type ServerDefinition } from "../definition.ts";
 import { run } from "../programs.ts";
 
@@ -25,6 +24,7 @@ export const mongodb: ServerDefinition = {
       isTls: ({ searchParams }) => /true/.test(searchParams.get("tls") ?? searchParams.get("ssl") ?? ""),
     }),
   async identify(endpoint) {
+    const { MongoClient } = await import("mongodb");
     const times = { serverSelectionTimeoutMS: PATIENCE_MS, socketTimeoutMS: PATIENCE_MS };
     const client = new MongoClient(mongodb.url(endpoint), { ...times, directConnection: true });
     try {

@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import {
   type CommandOptions,
   type Endpoint,
@@ -58,6 +57,7 @@ export async function askPostgres(
   database: string,
   statement: string,
 ): Promise<Record<string, string>> {
+  const { Client } = await import("pg");
   const login = { user: username, ...(password !== undefined && { password }) };
   const times = { connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS };
   const client = new Client({ host, port, ...login, database, ...(tls && { ssl: tls }), ...times });

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { Redis } from "ioredis";
 import type { ServerInfo } from "../../src/harness.ts";
 import {
   type Endpoint,
@@ -58,6 +57,7 @@ function defineRedis(own: {
 
 /** Rejects while the server loads its data. */
 async function identifyRedis({ host, port, username, password, tls }: Endpoint): Promise<ServerInfo> {
+  const { Redis } = await import("ioredis");
   const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   const times = { connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS, retryStrategy: () => null };
   const client = new Redis({
