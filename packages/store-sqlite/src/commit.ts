@@ -7,8 +7,7 @@ import {
   REMEMBERED_OPERATIONS,
   SequenceBounds,
 } from "@scrollback/store-core/driver";
-import { assertNewestMessage } from "./head-check.ts";
-import { detachThread, removeRows, sweep } from "./remove.ts";
+import { detachThread, sweep } from "./remove.ts";
 import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { toStored } from "./text.ts";
 
@@ -39,7 +38,6 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
     return { outcome: "revision-conflict", revision };
   }
-  if (thread) assertNewestMessage(thread);
   if (found && !thread) detachThread(statements, found.key);
   const committed = apply(statements, thread, request, now);
   if (expired !== undefined) sweep(statements, expired, SWEPT_MESSAGES + request.append.length);
@@ -63,9 +61,7 @@ function apply(
 
   const kindAt = (sequence: number) => statements.kindOf(key, sequence);
   const { kept, bounds, removed, search } = planCommit(before, request, request, kindAt, thread);
-  // Not by number, so that nothing is left if a number is damaged.
-  if (request.drop === "all") statements.deleteAllMessages(key);
-  else for (const { from, to } of removed) statements.deleteMessages(key, from, to);
+  for (const { from, to } of removed) statements.deleteMessages(key, from, to);
   for (const [index, { kind, createdAt, text }] of append.entries()) {
     const sequence = kept.next + index;
     if (removed.length === 0 || SequenceBounds.isWithin(bounds, sequence))
@@ -107,8 +103,5 @@ function insertThread(
     createdAt,
     expiresAt,
   );
-  const key = Number(lastInsertRowid);
-  // A thread whose own row was lost may have left others under a key that is given again.
-  removeRows(statements, key);
-  return key;
+  return Number(lastInsertRowid);
 }

@@ -1,16 +1,15 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ThreadView, TrimSearch } from "@scrollback/store-core/driver";
+import { SequenceBounds, type ThreadView, type TrimSearch } from "@scrollback/store-core/driver";
 import type { MessageKind } from "@scrollback/store-core/internal";
 import { damagedThread } from "./errors.ts";
-import { contradictionIn, type ThreadNumbers } from "./head-check.ts";
 
 /**
- * Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. Each column that is read
+ * Prepares a statement with rows as objects, and with numbers, independent of the client's defaults. Each column that is read
  * by its name must have an alias: with other pragmas of the client, columns without one have other names.
  */
-export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
+export function prepare(database: DatabaseSync, sql: string): StatementSync {
   const statement = database.prepare(sql);
-  statement.setReadBigInts(bigInts);
+  statement.setReadBigInts(false);
   // Older versions of Node have neither this method nor the default that it overrides.
   statement.setReturnArrays?.(false);
   return statement;
@@ -63,8 +62,10 @@ export function prepareCommand(
 }
 
 /** A thread after its newest commit, as listings show it. */
-export interface ThreadSummary extends ThreadNumbers {
+export interface ThreadSummary extends SequenceBounds {
   readonly key: number;
+  /** The number of the newest commit. */
+  readonly number: number;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -81,20 +82,9 @@ interface BareThread extends Pick<ThreadRow, "key" | "expiresAt"> {
   readonly number: null;
 }
 
-/** The part of a thread that its deletion needs. Integers are bigints, so that damaged ones can be read. */
-export interface ThreadKey {
-  readonly key: bigint;
-  readonly expiresAt: bigint | null;
-}
-
-/** Two columns of a {@link ThreadNumbers}. Each is a search of the index, because at most two messages are pinned. */
-const newestMessage = "(SELECT max(sequence) FROM $messages WHERE thread = t.key)";
-const olderMessages = "(SELECT count(*) FROM $messages WHERE thread = t.key AND sequence < c.first)";
-
 /** The columns of a {@link ThreadRow}, of the newest commit of the thread with an id. */
 const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.compaction,
-  c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number,
-  ${newestMessage}, ${olderMessages}`;
+  c.first, c.next, c.userless, c.startless, c.newest_compaction, t.incarnation, c.number`;
 const newestCommit = `FROM $threads t LEFT JOIN $commits c ON c.thread = t.key WHERE t.id = ?
   ORDER BY c.number DESC LIMIT 1`;
 
@@ -116,13 +106,8 @@ function toThread(values: readonly SQLOutputValue[]): ThreadRow | BareThread {
     newestCompaction: values[10] as number,
     incarnation: values[11] as string,
     number,
-    newest: values[13] as number | null,
-    older: values[14] as number,
   };
 }
-
-/** The greatest key that a thread is given: the greatest that a number can hold. */
-const GREATEST_KEY = Number.MAX_SAFE_INTEGER;
 
 /** A remembered commit. */
 export interface OperationRow {
@@ -131,21 +116,32 @@ export interface OperationRow {
 }
 
 /** Whether a thread has expired. Its rows may still exist. */
-export function isExpired(thread: Pick<ThreadRow | ThreadKey, "expiresAt">, now: number): boolean {
+export function isExpired(thread: Pick<ThreadRow, "expiresAt">, now: number): boolean {
   return thread.expiresAt !== null && thread.expiresAt <= now;
 }
 
 /**
  * Returns a found thread; undefined if there is none, or if it has expired.
  *
- * @throws StoreError `CORRUPT` for a thread without the rows of its commits, or whose newest one contradicts its messages.
+ * @throws StoreError `CORRUPT` for a thread without the rows of its commits, or whose newest one has impossible numbers.
  */
 export function liveThread(found: ThreadRow | BareThread | undefined, now: number): ThreadRow | undefined {
   if (!found || isExpired(found, now)) return undefined;
   if (found.number === null) throw damagedThread("those of its newest commits are missing");
-  const contradiction = contradictionIn(found);
-  if (contradiction !== undefined) throw damagedThread(contradiction);
+  if (!hasOrder(found)) throw damagedThread(IMPOSSIBLE);
   return found;
+}
+
+export const IMPOSSIBLE = "the numbers of its newest commit are impossible";
+
+/** Whether the numbers of the newest commit can be those of a thread: others are damage, with which no commit may go on. */
+export function hasOrder({ number, ...bounds }: SequenceBounds & Pick<ThreadRow, "number">): boolean {
+  const rising = [0, ...SequenceBounds.pinnedOf(bounds), bounds.first];
+  return (
+    rising.every((sequence, index) => index === 0 || sequence > (rising[index - 1] ?? 0)) &&
+    bounds.first <= bounds.next &&
+    number > 0
+  );
 }
 
 /** The times of a thread. */
@@ -161,15 +157,13 @@ type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
 
 /** The driver's statements. Parameters have no numbers: older versions of Node cannot bind numbered parameters by position. */
 export function prepareStatements(database: DatabaseSync, prefix: string) {
-  const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
+  const sql = (text: string) => prepare(database, text.replaceAll("$", prefix));
   const command = (text: string) => prepareCommand(database, text.replaceAll("$", prefix));
   const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
   const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
   const selectKind = values("SELECT kind FROM $messages WHERE thread = ? AND sequence = ?");
-  const selectKey = sql("SELECT key AS key, expires_at AS expiresAt FROM $threads WHERE id = ?", true);
-  // A text, because a damaged key may be larger than a number can hold, and must not fail the commits of other threads.
-  const expired = "SELECT CAST(key AS TEXT) FROM $threads WHERE expires_at <= ? LIMIT 1";
-  const toKey = (text: SQLOutputValue | undefined) => (typeof text === "string" ? BigInt(text) : undefined);
+  const selectKey = values("SELECT key FROM $threads WHERE id = ?");
+  const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
   const selectExpired = values(expired);
   // In one statement, because a commit needs both.
   const selectThreadAndExpired = values(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
@@ -180,57 +174,42 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
       return found && toThread(found);
     },
     /** Returns the key of the thread with a stored id, even if its other rows are damaged. */
-    findKey: (id: string | Uint8Array) => selectKey.get(id) as unknown as ThreadKey | undefined,
+    findKey: (id: string | Uint8Array) => selectKey(id)?.[0] as number | undefined,
     /** Returns the key of a thread that had expired by `now`. */
-    findExpired: (now: number): bigint | undefined => toKey(selectExpired(now)?.[0]),
+    findExpired: (now: number) => selectExpired(now)?.[0] as number | undefined,
     /** Returns what {@link findThread} and {@link findExpired} return. */
     findBoth(
       id: string | Uint8Array,
       now: number,
-    ): { found?: ThreadRow | BareThread; expired: bigint | undefined } {
+    ): { found?: ThreadRow | BareThread; expired: number | undefined } {
       const both = selectThreadAndExpired(now, id);
       if (!both) return { expired: this.findExpired(now) };
-      return { found: toThread(both), expired: both[15] === null ? undefined : toKey(both[15]) };
+      return { found: toThread(both), expired: (both[13] as number | null) ?? undefined };
     },
     // The outer join makes SQLite walk the ids in order, and finds threads without commits.
     selectThreads: sql(
       `SELECT t.key AS key, t.id AS id, t.created_at AS createdAt, t.expires_at AS expiresAt, c.updated_at AS updatedAt,
-         c.pinned AS pinned, c.compaction AS compaction, c.first AS first, c.next AS next, c.number AS number,
-         ${newestMessage} AS newest, ${olderMessages} AS older
+         c.pinned AS pinned, c.compaction AS compaction, c.first AS first, c.next AS next, c.number AS number
        FROM $threads t LEFT JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
        WHERE t.id >= ifnull(?, x'') AND t.id IS NOT ? ORDER BY t.id LIMIT ?`,
-      true,
     ),
-    /** Ids and keys from an id on. For {@link rowsByPrefix}. */
-    selectIds: sql(
-      "SELECT id AS id, key AS key FROM $threads WHERE id >= ifnull(?, x'') AND id IS NOT ? ORDER BY id LIMIT ?",
-      true,
-    ),
-    /**
-     * The key is given, because SQLite would give one that a number cannot hold next to a damaged key. If a damaged key is the largest
-     * possible one, the new key is random.
-     */
-    insertThread: sql(
-      `INSERT INTO $threads (key, id, incarnation, created_at, expires_at)
-       SELECT coalesce(nullif(max(key), ${GREATEST_KEY}), abs(random() % ${GREATEST_KEY})) + 1, ?, ?, ?, ?
-       FROM (SELECT 0 AS key UNION ALL SELECT max(key) FROM $threads WHERE key > 0 AND key <= ${GREATEST_KEY})`,
-    ),
+    insertThread: sql("INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?)"),
     setExpiry: command("UPDATE $threads SET expires_at = ? WHERE key = ?"),
     detachThread: command("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: command("DELETE FROM $threads WHERE key = ?"),
 
     /** Returns the kind of a message; undefined for a missing one. */
     kindOf: (key: number, sequence: number) => selectKind(key, sequence)?.[0] as MessageKind | undefined,
-    // The time as a float, because a damaged one may be larger than a number can hold, and must not fail the other messages.
     selectMessages: prepareAllValues(
       database,
-      `SELECT sequence, kind, CAST(created_at AS REAL), text FROM $messages
+      `SELECT sequence, kind, created_at, text FROM $messages
        WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence`.replaceAll("$", prefix),
     ),
     insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?, ?, ?)"),
     deleteMessages: command("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
     deleteAllMessages: command("DELETE FROM $messages WHERE thread = ?"),
+    /** Deletes nothing if there are fewer. */
     deleteOldestMessages: sql(
       `DELETE FROM $messages WHERE thread = ? AND sequence <=
        (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,

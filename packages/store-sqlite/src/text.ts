@@ -14,26 +14,6 @@ export function fromStored(stored: SQLOutputValue | undefined): string {
   return stored instanceof Uint8Array ? Buffer.from(stored).toString() : "";
 }
 
-/** Returns what {@link toStored} never returns for a text: its bytes, or the text itself if it contains a NUL character. */
-export function otherForm(text: string): string | Uint8Array {
-  return text.includes("\0") ? text : Buffer.from(text);
-}
-
-/** What is read in the place of bytes that are not UTF-8. */
-export const REPLACEMENT = "\u{fffd}";
-
-/** Returns the thread id of a stored one, which may be damaged: U+FFFD if it is empty or neither a text nor bytes. */
-export function shownId(stored: SQLOutputValue | undefined): string {
-  return fromStored(stored) || REPLACEMENT;
-}
-
-/** Whether a stored thread id is none that {@link toStored} returns. One that contains U+FFFD may be an undamaged one. */
-export function isDamagedId(stored: SQLOutputValue): boolean | "perhaps" {
-  const id = fromStored(stored);
-  if (id.includes(REPLACEMENT)) return "perhaps";
-  return id === "" || typeof toStored(id) !== typeof stored;
-}
-
 /**
  * Reads at most `limit` rows, in the order of a name that is stored by {@link toStored}: those whose names begin with `prefix` and come after
  * `after`.

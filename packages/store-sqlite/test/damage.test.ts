@@ -59,35 +59,46 @@ test("C16 a thread without commits is CORRUPT, not empty, and is reported by a l
   expect(reported).toEqual(["a"]);
 });
 
-test("C16 a thread that has lost its newest commits is CORRUPT, and the message names no check of the whole file", async () => {
-  await using stores = createSqliteStores({ url: scratch.url });
-  const store = stores.open("a");
-  await store.commit({ metadata: "title" });
-  await store.addMessages(users(2));
-  scratch.exec("DELETE FROM scrollback_commits WHERE number = 2");
-  for (const call of [
-    () => store.read(),
-    () => store.listMessages({ limit: 1 }),
-    () => store.addMessages(users(1)),
-  ]) {
-    const { code, message } = await failure(call());
-    expect(code).toBe("CORRUPT");
-    expect(message).not.toContain("integrity_check");
-  }
-  // Content dropped later is not mistaken for it.
-  await stores.open("b").addMessages(users(3));
-  await stores.open("b").commit({ drop: 2 });
-  expect(await stores.open("b").listMessages()).toHaveLength(1);
-});
+test.each(["first = 100", "pinned = 0", "pinned = 9, first = 9", "compaction = 1, pinned = 3", "next = -5"])(
+  "C5 C16 no commit is made on impossible numbers, which reads and listings report: %s",
+  async (set) => {
+    const reported: unknown[] = [];
+    await using stores = createSqliteStores({
+      url: scratch.url,
+      onCorruptRecord: ({ threadId }) => reported.push(threadId),
+    });
+    for (const id of ["a", "b"]) await stores.open(id).addMessages(users(3));
+    scratch.exec(`UPDATE scrollback_commits SET ${set} WHERE thread = ${keyOf}`);
+    const store = stores.open("a");
+    for (const call of [
+      () => store.read({ limit: 0 }),
+      () => store.clear(),
+      () => store.addMessages([user("new")]),
+      () => store.commit({ drop: 1 }),
+    ]) {
+      const { code, message } = await failure(call());
+      expect(code).toBe("CORRUPT");
+      expect(message).not.toContain("integrity_check");
+    }
+    expect((await stores.listThreads()).threads).toMatchObject([{ threadId: "b", count: 3 }]);
+    expect(reported).toEqual(["a"]);
+  },
+);
 
-test("C21 a new thread has nothing of a thread whose own row was lost", async () => {
-  await using stores = createSqliteStores({ url: scratch.url });
-  await stores.open("a").commit({ append: users(3), metadata: "private" });
-  scratch.exec("DELETE FROM scrollback_threads WHERE id = 'a'");
-  await stores.open("a").addMessages([user("new")], { expectedRevision: null });
-  const page = await stores.open("a").read();
-  expect(page.entries.map(({ message }) => message)).toEqual([user("new")]);
-  expect(page.metadata).toBeUndefined();
+test("C16 a missing message hides no other one, and the thread goes on", async () => {
+  const reported: unknown[] = [];
+  await using stores = createSqliteStores({
+    url: scratch.url,
+    onCorruptRecord: ({ sequence }) => reported.push(sequence),
+  });
+  await stores.open("a").addMessages(users(5));
+  scratch.exec(`DELETE FROM scrollback_messages WHERE thread = ${keyOf} AND sequence IN (2, 5)`);
+  await stores.open("a").addMessages([user("more")]);
+  const { entries } = await stores.open("a").read();
+  expect(entries.map(({ sequence }) => sequence)).toEqual([1, 3, 4, 6]);
+  expect(reported).toEqual([2, 5]);
+  await stores.open("a").clear();
+  expect(await stores.open("a").read()).toMatchObject({ entries: [], count: 0 });
 });
 
 test("a database file that is deleted or replaced while it is open is noticed within a second", async () => {

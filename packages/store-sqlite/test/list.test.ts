@@ -59,7 +59,7 @@ test("C16 a thread with a damaged row is reported, and does not hide the others"
   await using stores = open();
   for (const id of ["a", "b", "c", "d"]) await stores.open(id).addMessages([user(id)]);
   scratch.exec(`
-    UPDATE scrollback_threads SET created_at = 9223372036854775807 WHERE id = 'b';
+    DELETE FROM scrollback_commits WHERE thread = (SELECT key FROM scrollback_threads WHERE id = 'b');
     UPDATE scrollback_commits SET first = 9 WHERE thread = (SELECT key FROM scrollback_threads WHERE id = 'c')`);
   expect(await failure(stores.listThreads())).toMatchObject({
     code: "CORRUPT",
