@@ -54,41 +54,6 @@ for (const [what, [sql, isListed]] of Object.entries(damages)) {
   });
 }
 
-/** Damaged ids, with the id by which the thread can be deleted. */
-const ids = {
-  "CAST(x'62ff' AS TEXT)": "b\ufffd",
-  "CAST('b' AS BLOB)": "b",
-  "''": "\ufffd",
-};
-
-for (const [stored, threadId] of Object.entries(ids)) {
-  test(`a thread whose stored id is ${stored} is told by ls, verify and export, and deleted by rm`, async () => {
-    for (const selection of [["--all"], [threadId, "a", "c"]]) {
-      using folder = new Folder();
-      await fill(folder, `UPDATE scrollback_threads SET id = ${stored} WHERE id = 'b'`);
-      const verified = await run(["verify", folder.url(), "--json"]);
-      expect(verified.code).toBe(4);
-      expect(jsonLines(verified.stdout)).toContainEqual({
-        ...{ threadId, outcome: "corrupt" },
-        problems: [expect.stringContaining("its id is damaged")],
-      });
-      expect(verified.stdout).toContain('"outcomes":{"readable":2,"corrupt":1}');
-      for (const command of ["export", "ls"]) {
-        const { code, stderr } = await run([command, folder.url()]);
-        expect(code, command).toBe(4);
-        expect(stderr, command).toContain("its id is damaged");
-      }
-      const removed = await run(["rm", folder.url(), ...selection, "--yes"]);
-      if (selection.length === 1)
-        expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining("3 deleted") });
-      const database = new DatabaseSync(folder.file("chats.db"));
-      for (const table of ["threads", "commits", "messages", "metadata"])
-        expect(database.prepare(`SELECT 1 FROM scrollback_${table}`).all(), table).toEqual([]);
-      database.close();
-    }
-  });
-}
-
 test("a named thread that is damaged does not stop a command for the others", async () => {
   using folder = new Folder();
   await fill(folder, damages["its commits are gone"]?.[0] ?? "");
