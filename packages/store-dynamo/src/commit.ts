@@ -130,8 +130,7 @@ export class Commits {
         }
         if (draft.commits === 0) return outcomes;
         group.size = outcomes.length;
-        const isWanted = () =>
-          !outcomes.some((one, index) => one && requests[index] && isAborted(requests[index]));
+        const isWanted = () => !requests.some((request, index) => outcomes[index] && isAborted(request));
         const done = await this.#write(threadId, from, draft, now, isWanted);
         if (done === "written") return outcomes;
         attempt++;

@@ -12,7 +12,12 @@ interface StatsOptions extends SelectionOptions {
 
 const DAY_MS = 86_400_000;
 /** Threads by the days since they were written to. */
-const ages = { day: 1, week: 7, month: 30, year: 365, older: Number.POSITIVE_INFINITY } as const;
+const ages = [
+  ["day", 1],
+  ["week", 7],
+  ["month", 30],
+  ["year", 365],
+] as const;
 const LARGEST = 5;
 const LABEL_WIDTH = 24;
 
@@ -42,11 +47,8 @@ async function stats(context: CommandContext, url: string, options: StatsOptions
     if (thread.expiresAt !== undefined) expiring += 1;
     oldest = Math.min(oldest, createdAt);
     newest = Math.max(newest, updatedAt);
-    for (const age of ["day", "week", "month", "year", "older"] as const)
-      if (now - updatedAt <= ages[age] * DAY_MS) {
-        updatedWithin[age] += 1;
-        break;
-      }
+    const [age] = ages.find(([, days]) => now - updatedAt <= days * DAY_MS) ?? ["older"];
+    updatedWithin[age] += 1;
     largest = [...largest, { threadId, count }]
       .sort((one, other) => other.count - one.count)
       .slice(0, LARGEST);

@@ -35,8 +35,8 @@ async function verify(
 ): Promise<void> {
   await using stores = await openBackend(context, url);
   await checkEntries(context, stores, { ...selection, concurrency, json });
-  const damaged: Damaged[] = [];
-  const threads: readonly Damaged[] = await selectWork(context, stores, selection, {
+  const damaged: WorkItem[] = [];
+  const threads = await selectWork(context, stores, selection, {
     onUnreadable: (threadId, unreadable) => damaged.push({ threadId, count: 0, unreadable }),
   });
   await workThrough(
@@ -50,17 +50,11 @@ async function verify(
   );
 }
 
-/** A thread, with its problem if only its id is known. */
-interface Damaged extends WorkItem {
-  readonly unreadable?: string;
-}
-
 async function verifyOne(
   { signal }: CommandContext,
   stores: StoreFactory<unknown>,
-  { threadId, unreadable }: Damaged,
+  { threadId, unreadable }: WorkItem,
 ): Promise<ThreadOutcome> {
-  // Not read: a damaged id finds no thread, or another one.
   if (unreadable !== undefined)
     return { outcome: "corrupt", problems: [unreadable], exitCode: exitCodes.damaged };
   const problems = new Set<string>();

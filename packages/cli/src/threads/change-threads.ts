@@ -31,10 +31,8 @@ export function addChange(command: Command, what: string): Command {
     .option("--json", "one line of JSON per thread, then one with the totals");
 }
 
-/** A thread of which only the id is known. */
-interface Unread extends WorkItem {
-  /** The problem of a damaged thread. */
-  readonly unreadable?: string;
+/** A selected thread. */
+interface Selected extends WorkItem {
   /** It was named and does not exist. */
   readonly isMissing?: boolean;
 }
@@ -81,8 +79,8 @@ export async function changeThreads(
       `${name}: say which threads, by ids, --ids-from or --prefix; or give --all`,
     );
   await using stores = await openBackend(context, url);
-  const others: Unread[] = [];
-  const selected: readonly Unread[] = await selectWork(context, stores, selection, {
+  const others: Selected[] = [];
+  const selected: readonly Selected[] = await selectWork(context, stores, selection, {
     onMissing: (threadId) => others.push({ threadId, count: 0, isMissing: true }),
     onUnreadable: (threadId, unreadable) => others.push({ threadId, count: 0, unreadable }),
   });
@@ -109,7 +107,7 @@ export async function changeThreads(
 
 async function changeOne(
   stores: StoreFactory<unknown>,
-  { threadId, unreadable, isMissing, asOf }: Unread,
+  { threadId, unreadable, isMissing, asOf }: Selected,
   { done, takesUnread, change }: ThreadChange,
   signal: AbortSignal,
 ): Promise<ThreadOutcome> {
@@ -123,7 +121,6 @@ async function changeOne(
   }
   let problem = unreadable;
   let isDamaged = false;
-  // A damaged id is not read: it finds no thread, or another one.
   const head =
     problem === undefined
       ? await skippingCorruptRecords(

@@ -39,6 +39,8 @@ export interface WorkItem {
   readonly threadId: string;
   readonly count: number;
   readonly expiresAt?: number | undefined;
+  /** The problem of a damaged thread of which only the id is known: it is not read, as a damaged id finds no thread, or another one. */
+  readonly unreadable?: string;
   /** As it was when it was selected; absent: it was named by its id alone. */
   readonly asOf?: ThreadState | undefined;
   /** Whether a layer lists it, as its metadata says. */
