@@ -4,7 +4,7 @@
  * See docs/how-to/migrate.md.
  */
 import { text } from "node:stream/consumers";
-import { type ChatMessage, openStores, type Part, type Role } from "@scrollback/store-core";
+import { type ChatMessage, openStores, type Part } from "@scrollback/store-core";
 
 interface Content {
   type: string;
@@ -15,7 +15,7 @@ interface Content {
   result?: unknown;
 }
 interface StoredMessage {
-  role: Role | { value: Role }; // older versions write an object
+  role: ChatMessage["role"] | { value: ChatMessage["role"] }; // older versions write an object
   contents: Content[];
   author_name?: string;
   message_id?: string;

@@ -1,12 +1,5 @@
 /** Notes of an owner in a list that is sorted by their last edit: what a layer over `Lists` needs. Prints the list twice. */
-import {
-  type Listed,
-  Lists,
-  type Member,
-  nameOf,
-  type Snapshot,
-  systemListClock,
-} from "@scrollback/collections";
+import { type Listed, Lists, type Member, nameOf, type Snapshot } from "@scrollback/collections";
 import { createMemoryStores } from "@scrollback/store-core";
 
 /** The metadata of a note's thread. */
@@ -20,7 +13,7 @@ interface Head {
 type Note = Snapshot<string> & { head: Head };
 
 const stores = createMemoryStores();
-const lists = new Lists<string, Note>({ stores, clock: systemListClock, onError: console.error });
+const lists = new Lists<string, Note>({ stores, onError: console.error });
 const index = `notes:${nameOf("ada")}`;
 
 const noteOf = (head: Head, revision: string): Note => ({

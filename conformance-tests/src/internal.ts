@@ -6,5 +6,4 @@
 export { default as fc } from "fast-check";
 export { callDamaged, rejection } from "./checks/errors.ts";
 export { formatLoad, underLoad } from "./faults/load.ts";
-export { textsIn, user } from "./messages/messages.ts";
 export { Random } from "./observed/random.ts";

@@ -1,4 +1,4 @@
-import type { ChatMessage, Trimming } from "@scrollback/store-core";
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 
 // Clause C6, word for word, over plain lists. Independent: it does not use store-core's trimming.
 
@@ -24,7 +24,7 @@ const standsForTrimmed = ({ metadata }: ChatMessage) =>
 export function trimmed(
   messages: readonly ChatMessage[],
   maxMessages: number,
-  trimming: Trimming,
+  trimming: NonNullable<StoreOptions["trimming"]>,
 ): readonly ChatMessage[] {
   if (messages.length <= maxMessages) return messages;
   if (trimming === "exact") return messages.slice(messages.length - maxMessages);

@@ -1,5 +1,4 @@
 import { type Driver, MemoryDriver, type MessageRecord } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 import type { Harness } from "../src/harness.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 
@@ -42,7 +41,10 @@ export async function memoryHarness(driver: Driver = new MemoryDriver()): Promis
         const { entries } = await driver.read({ ...everything, threadId });
         const was = entries.find((entry) => entry.sequence === sequence)?.text;
         if (was === undefined) throw new Error(`there is no message ${sequence} in ${threadId}`);
-        planted.set(place(threadId, sequence), { was, is: { kind: kind as MessageKind, createdAt, text } });
+        planted.set(place(threadId, sequence), {
+          was,
+          is: { kind: kind as MessageRecord["kind"], createdAt, text },
+        });
       },
     },
     close: () => driver.close(),

@@ -15,14 +15,13 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import type { ThreadEntry } from "@scrollback/store-core/internal";
 import { trimmed } from "../src/trimming-oracle.ts";
 
 interface Thread {
   readonly incarnation: string;
   commits: number;
   next: number;
-  entries: ThreadEntry[];
+  entries: ThreadView["entries"][number][];
   metadata: string | undefined;
   readonly createdAt: number;
   updatedAt: number;

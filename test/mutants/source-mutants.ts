@@ -49,7 +49,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "cursors are off by one",
       "C7",
-      "store/cursor.ts",
+      "driver/revision.ts",
       "sequence: number): Cursor {",
       "sequence: number): Cursor { sequence += 1;",
     ],
@@ -162,9 +162,9 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "ttlMs is treated as microseconds",
       "C11",
-      "driver/driver.ts",
-      "undefined : at + ttlMs;",
-      "undefined : at + ttlMs / 1_000;",
+      "memory/memory-driver.ts",
+      "undefined : at + request.ttlMs;",
+      "undefined : at + request.ttlMs / 1_000;",
     ],
     [
       "a batch is inserted before existing messages",
@@ -259,14 +259,14 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "a page of a listing starts with the last thread of the previous page",
       "C20",
-      "text.ts",
+      "rows-by-prefix.ts",
       "const except = after === undefined ? null : toStored(after);",
       "const except = null;",
     ],
     [
       "ids with a NUL character are not listed",
       "C20",
-      "text.ts",
+      "rows-by-prefix.ts",
       "return [...rows, ...selectOfType(firstBytes, limit - rows.length)];",
       "return isAmongBytes ? selectOfType(firstBytes, limit) : rows;",
     ],

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
+import type { StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import { user } from "../messages/messages.ts";
@@ -8,7 +8,7 @@ import { user } from "../messages/messages.ts";
 const MAX_PAGES = 10_000;
 
 /** The options of {@link listAll}. */
-export interface ListAllOptions extends Omit<ListThreadsOptions, "cursor"> {
+export interface ListAllOptions extends NonNullable<Parameters<StoreFactory["iterateThreads"]>[0]> {
   /** Called after each page, with the number of pages so far. */
   readonly afterPage?: (threads: readonly ThreadInfo[], pages: number) => Promise<void> | void;
   /** The stores that read the next page. Default: the same as for the first page. */

@@ -1,4 +1,4 @@
-import type { ChatMessage, MessageStore, StoreOptions, Trimming } from "@scrollback/store-core";
+import type { ChatMessage, MessageStore, StoreOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
@@ -11,7 +11,7 @@ import { assistant, numbered, system, textsIn, toolResult, user } from "../messa
 import { history, trimmingExamples } from "../trimming-examples.ts";
 import { trimmed } from "../trimming-oracle.ts";
 
-const trimmings: readonly Trimming[] = ["turns", "exact"];
+const trimmings: NonNullable<StoreOptions["trimming"]>[] = ["turns", "exact"];
 
 /**
  * The numbers of dropped messages are used again, by messages of another kind: a driver that remembers which messages trimming has
@@ -110,7 +110,7 @@ export const trimming: Clause = {
         expect(error.message).toContain("maxMessages");
       }
       for (const wrong of ["", "turn", "TURNS", 1, null]) {
-        const error = thrown(() => backend.stores({ trimming: wrong as Trimming }), "INVALID_ARGUMENT");
+        const error = thrown(() => backend.stores({ trimming: wrong as "turns" }), "INVALID_ARGUMENT");
         expect(error.message).toContain("trimming");
       }
     });

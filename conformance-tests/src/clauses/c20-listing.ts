@@ -1,4 +1,4 @@
-import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
+import type { StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import { rejection } from "../checks/errors.ts";
@@ -119,7 +119,7 @@ export const listing: Clause = {
         let requests = 0;
         let cursor: string | undefined;
         for (let pages = 0; pages < 12; pages++) {
-          const options: ListThreadsOptions = { limit, ...(cursor !== undefined && { cursor }) };
+          const options = { limit, ...(cursor !== undefined && { cursor }) };
           const sent = await backend.requestsOf(async () => {
             cursor = (await stores.listThreads(options)).cursor;
           });

@@ -1,10 +1,10 @@
-import type { Change, ChatMessage, Part, StoreSettings } from "@scrollback/store-core";
+import type { Change, ChatMessage, Part, StoreOptions } from "@scrollback/store-core";
 import { assistant, carrying, numbered, system, toolCall, toolResult, user } from "../messages/messages.ts";
 
 /** A thread of the golden files: how it was written, and what every later version must read and do. */
 export interface GoldenThread {
   readonly threadId: string;
-  readonly settings?: StoreSettings;
+  readonly settings?: Pick<StoreOptions, "maxMessages" | "trimming" | "ttlMs">;
   /** The commits that wrote it; `operationOf` returns the id of each, `timeOf` its time. */
   readonly changes: readonly Change[];
   /** Whether it has expired. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import type { ChatMessage, Role, StoreSettings } from "@scrollback/store-core";
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 
 /** A change, with its messages given as texts. */
 export interface ObservedChange {
@@ -51,11 +51,16 @@ export interface Observation {
 }
 
 /** A thread of a run, and the settings that all stores of it have. */
-export interface ObservedThread extends StoreSettings {
+export interface ObservedThread extends Pick<StoreOptions, "maxMessages" | "trimming" | "ttlMs"> {
   readonly threadId: string;
 }
 
-const roles: Readonly<Record<string, Role>> = { s: "system", u: "user", a: "assistant", t: "tool" };
+const roles: Readonly<Record<string, ChatMessage["role"]>> = {
+  s: "system",
+  u: "user",
+  a: "assistant",
+  t: "tool",
+};
 
 /** The end of the text of a message that is larger than an item or a document of some backends. */
 export const LARGE = "L";

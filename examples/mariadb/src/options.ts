@@ -1,11 +1,11 @@
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
   type Check,
-  CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
   clientFrom,
   invalid,
   isUrl,
+  REQUEST_TIMEOUT_MS,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { createPool, type Pool } from "mysql2/promise";
@@ -67,7 +67,7 @@ export function parseOptions<M>(options: MariadbStoreOptions<M>): {
 /** Returns a pool for a URL. It does not connect yet. */
 function openPool(uri: string): Pool {
   try {
-    return createPool({ uri, connectTimeout: CONNECT_TIMEOUT_MS });
+    return createPool({ uri, connectTimeout: REQUEST_TIMEOUT_MS });
   } catch {
     // The error may show the URL.
     return invalid(`createMariadbStores: url is rejected by mysql2; it must read ${URL_FORM}`);

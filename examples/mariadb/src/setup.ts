@@ -1,4 +1,4 @@
-import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
+import { StoreError } from "@scrollback/store-core";
 import { isTableMissing } from "./errors.ts";
 import { type Send, select } from "./statements.ts";
 
@@ -80,15 +80,12 @@ function probesOf(table: string, columns: string): string[] {
 
 /** The largest statement of pages. JSON has six bytes for one in the worst case, and a literal two for one of JSON. */
 const MIN_PACKET_BYTES = 11 * 1024 ** 2;
-const smallPackets: ErrorClassification = {
-  code: "UNSUPPORTED",
-  message: `mariadb: the server's max_allowed_packet must be at least ${MIN_PACKET_BYTES}; raise it`,
-};
+const SMALL_PACKETS = `mariadb: the server's max_allowed_packet must be at least ${MIN_PACKET_BYTES}; raise it`;
 
 /** Creates missing tables, for which alone it needs the privilege to create one, and checks what a commit does not use. */
 export async function createTables(send: Send, tableName: string): Promise<void> {
   const { rows } = await send(select(["@@max_allowed_packet"], ""));
-  if (Number(rows[0]?.[0]) < MIN_PACKET_BYTES) throw refusal(smallPackets);
+  if (Number(rows[0]?.[0]) < MIN_PACKET_BYTES) throw new StoreError("UNSUPPORTED", SMALL_PACKETS);
   const entries = "list, entry_key, id, name, sort, version, value, expires_at";
   const tables = [
     [headsDefinition(tableName), probesOf(quoted(tableName), "thread, token, until, head, tail")],

@@ -144,7 +144,7 @@ test("the statements that delete remove what expired, and nothing else", async (
   const { tableName } = own;
   // In the past, so that it has expired by the server's clock.
   let now = Date.now() - 365 * 24 * 3_600_000;
-  const clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
+  const clock = { wall: () => now, monotonic: () => now, sleep: async () => {}, timer: () => () => {} };
   const driver = new DocumentDriver(openDocuments(own), { clock });
   onTestFinished(() => driver.close());
   await createStores(driver, { ttlMs: 3_600_000 }).open("old").addMessages(users(70));

@@ -1,7 +1,7 @@
 import { ChatStore } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import type { Clock } from "@scrollback/store-core/internal";
+import { systemClock } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { createChatHandler, uiMessages } from "../src/index.ts";
@@ -28,10 +28,11 @@ test.each<[StoreError, number]>([
     const driver = new Broken();
     const heard: unknown[] = [];
     let now = 0;
-    const clock: Clock = {
+    const clock = {
+      ...systemClock,
       wall: Date.now,
       monotonic: () => now,
-      async sleep(ms) {
+      async sleep(ms: number) {
         now += ms;
       },
     };

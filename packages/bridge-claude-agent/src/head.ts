@@ -1,10 +1,9 @@
-import { type Listed, type Member, type Missing, parseListed, type Snapshot } from "@scrollback/collections";
-import type { Draft } from "@scrollback/collections/internal";
+import { type Listed, type Member, parseMetadata, type Snapshot } from "@scrollback/collections";
 import type { MessageStore, Revision } from "@scrollback/store-core";
 import { listingOf } from "./keys.ts";
 import type { SessionKey } from "./session-store.ts";
 
-const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
+const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript", isListed: true };
 
 /** The metadata of a transcript's thread. */
 export interface Head {
@@ -32,11 +31,11 @@ export interface TranscriptHead extends Snapshot<Told> {
 
 /** The head in the metadata of a transcript; undefined for a missing transcript. */
 export function headIn({ threadId }: MessageStore, metadata: unknown): Head | undefined {
-  return parseListed<Head>(threadId, metadata, owner);
+  return parseMetadata<Head>(threadId, metadata, owner);
 }
 
 /** What lists tell of a head. */
-export function draftOf({ writes, mtime, summary }: Omit<Head, "listed">): Draft<Told> {
+export function draftOf({ writes, mtime, summary }: Omit<Head, "listed">) {
   return { version: writes, order: mtime, told: summary ? { summary } : {} };
 }
 
@@ -51,7 +50,7 @@ export function memberOf(key: SessionKey, store: MessageStore): Member<Told, Tra
   const { index, key: entryKey } = listingOf(key);
   return {
     ...{ threadId: store.threadId, key: entryKey, bases: [index] },
-    async read(signal): Promise<TranscriptHead | Missing> {
+    async read(signal) {
       const { metadata, revision } = await store.read({ limit: 0, ...(signal && { signal }) });
       const head = headIn(store, metadata);
       return head && revision !== null ? snapshotOf(head, revision) : { revision };

@@ -1,4 +1,4 @@
-import { envelope, Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
+import { envelope, Lists, type Member, Records } from "@scrollback/collections";
 import type { ListItem } from "@scrollback/collections/internal";
 import {
   type ChatMessage,
@@ -86,7 +86,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       );
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#threads = new Records({ stores, prefix: TRANSCRIPTS });
-    this.#lists = new Lists({ stores: this.#stores, clock: systemListClock, onError });
+    this.#lists = new Lists({ stores: this.#stores, onError });
     this.#onError = onError;
     this.#fold = foldSessionSummary;
     if (foldSessionSummary)
@@ -182,7 +182,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   async #list(index: string, keyOf: (key: string) => SessionKey): Promise<ListItem<Told, TranscriptHead>[]> {
-    const memberOf = ({ key }: Names) => this.#member(keyOf(key));
+    const memberOf = ({ key }: Pick<Member<Told>, "key">) => this.#member(keyOf(key));
     const listed: ListItem<Told, TranscriptHead>[] = [];
     for await (const item of this.#lists.iterate({ index, direction: "down", memberOf })) listed.push(item);
     return listed;

@@ -7,7 +7,7 @@ import type {
   SnapshotMutator,
 } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import { type RecordOf, Records } from "@scrollback/collections";
+import { Records } from "@scrollback/collections";
 import { chatMessageTraits, retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Check, checkOptions, hasMethods, invalid, isId, isObject } from "@scrollback/store-core/driver";
 import { checkValue, isFunction, reporter, storedCopy } from "@scrollback/store-core/internal";
@@ -197,7 +197,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
    */
   async #note(
     snapshot: SessionSnapshot<S>,
-    current: RecordOf<SessionSnapshot<S>> | undefined,
+    current: { readonly value: SessionSnapshot<S> } | undefined,
     context: SessionStoreOptions["context"],
     earlier: Noted | undefined,
   ): Promise<Noted | undefined> {

@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { type Revision, StoreError } from "@scrollback/store-core";
-import { storedCopy, unrefTimer } from "@scrollback/store-core/internal";
+import { storedCopy } from "@scrollback/store-core/internal";
 
 const POLL_INTERVAL_MS = 2_000;
 /** For stores that give hints. */
@@ -46,7 +46,8 @@ export class SnapshotWatch<S> implements Disposable {
       void this.#poll();
     });
     const { pollIntervalMs = this.#watch ? HINTED_POLL_INTERVAL_MS : POLL_INTERVAL_MS } = options;
-    this.#timer = unrefTimer(setInterval(() => void this.#poll(), pollIntervalMs));
+    this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);
+    this.#timer.unref?.();
     void this.#poll();
   }
 

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { Lists, type Member, type Names, Records, systemListClock } from "@scrollback/collections";
+import { Lists, type Member, Records } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Check, checkOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
 import { isFunction, isStoreFactory, reporter } from "@scrollback/store-core/internal";
@@ -64,7 +64,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     this.#rejectsStale = staleWriter === "reject";
     this.#stores = stores.withTraits(chatMessageTraits);
     this.#threads = new Records({ stores, prefix: VALUES });
-    this.#lists = new Lists({ stores: this.#stores, clock: systemListClock, onError });
+    this.#lists = new Lists({ stores: this.#stores, onError });
     this.#onError = onError;
   }
 
@@ -125,7 +125,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     if (prefix !== "") checkKey("list", prefix);
     const indexes = groupOf(prefix) === undefined ? await this.#indexes(prefix) : [indexOf(prefix)];
     const keys: string[] = [];
-    const memberOf = ({ key }: Names) => this.#member(key);
+    const memberOf = ({ key }: Pick<Member<null>, "key">) => this.#member(key);
     for (const index of indexes)
       for await (const { member } of this.#lists.iterate({ index, direction: "up", memberOf }))
         if (member.key.startsWith(prefix)) keys.push(member.key);

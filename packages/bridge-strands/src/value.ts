@@ -4,8 +4,7 @@ import {
   type Listed,
   type Lists,
   type Member,
-  type Missing,
-  parseListed,
+  parseMetadata,
   type Snapshot,
   valueOf as valueIn,
 } from "@scrollback/collections";
@@ -16,7 +15,7 @@ import { indexOf } from "./keys.ts";
 const PIECE = 8 * 1_024 ** 2;
 /** The maximum size of one commit. */
 const MAX_COMMIT_BYTES = 64 * 1_024 ** 2;
-const owner = { package: "@scrollback/bridge-strands", kind: "Strands value" };
+const owner = { package: "@scrollback/bridge-strands", kind: "Strands value", isListed: true };
 
 /** The metadata of a value's thread. */
 export interface Head {
@@ -52,7 +51,7 @@ export function snapshotOf({ head, revision }: CachedHead): ValueHead | undefine
 export function memberOf(key: string, store: MessageStore): Member<null, ValueHead> {
   return {
     ...{ threadId: store.threadId, key, bases: [indexOf(key)] },
-    async read(signal): Promise<ValueHead | Missing> {
+    async read(signal) {
       const cached = await readHead(store, signal);
       return snapshotOf(cached) ?? { revision: cached.revision };
     },
@@ -68,13 +67,13 @@ export function memberOf(key: string, store: MessageStore): Member<null, ValueHe
 /** Reads a value's head, in one read. */
 async function readHead(store: MessageStore, signal?: AbortSignal): Promise<CachedHead> {
   const { metadata, revision } = await store.read({ limit: 0, ...(signal && { signal }) });
-  return { head: parseListed<Head>(store.threadId, metadata, owner), revision };
+  return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
 
 /** Returns the bytes of a value, or null if it does not exist, and its head. */
 export async function readValue(store: MessageStore): Promise<{ data: Uint8Array | null; head: CachedHead }> {
   const { entries, metadata, revision } = await store.read();
-  const head = parseListed<Head>(store.threadId, metadata, owner);
+  const head = parseMetadata<Head>(store.threadId, metadata, owner);
   if (!head) return { data: null, head: { head, revision } };
   if (entries.length !== head.pieces)
     throw new StoreError(

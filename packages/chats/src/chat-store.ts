@@ -1,4 +1,4 @@
-import { Lists, systemListClock } from "@scrollback/collections";
+import { Lists } from "@scrollback/collections";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
@@ -76,7 +76,6 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     const stores = options.stores.withTraits(chatMessageTraits);
     const lists = new Lists<StoredSummary, ListedChat>({
       stores,
-      clock: systemListClock,
       onError: (error) => onError(error, "list"),
     });
     this.#background = new Background((error) => onError(error, "list"));

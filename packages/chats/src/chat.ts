@@ -1,10 +1,10 @@
-import type { Cursor, Revision, Role } from "@scrollback/store-core";
+import type { ChatMessage, Cursor, Revision } from "@scrollback/store-core";
 
 /** The required fields of a chat's message. The AI SDK's `UIMessage` has them, and any `ChatMessage` with an id. */
 export interface Identified {
   /** Identifies the message in its chat. 1 to 256 bytes. */
   readonly id: string;
-  readonly role: Role;
+  readonly role: ChatMessage["role"];
 }
 
 /** `"partial"`: the answer of a run that has not ended. */
@@ -16,7 +16,7 @@ export type Labels = Readonly<Record<string, string | number | boolean>>;
 /** The newest message of a chat, in lists. */
 export interface LastMessage {
   readonly id: string;
-  readonly role: Role;
+  readonly role: ChatMessage["role"];
   /** The first 160 characters of its text. */
   readonly text: string;
   readonly createdAt: number;

@@ -1,12 +1,11 @@
-import type { MemoryDriver } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
+import { MemoryDriver } from "@scrollback/store-core/driver";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 
 /** Threads and lists in memory, and a record of their requests: `read chat`, `insertEntry` and so on. */
 export class CountingDriver extends KeptDriver {
   readonly #requests: string[] = [];
-  override readonly index = wrappedIndex(new MemoryIndex(systemClock), (verb, run) => {
+  override readonly index = wrappedIndex(new MemoryDriver().index, (verb, run) => {
     this.#requests.push(verb);
     return run();
   });

@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { aesGcmCodec, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
@@ -149,7 +148,7 @@ class FullDriver extends MemoryDriver {
   isFull = false;
   /** Updates of entries get no reply, as those of a process that dies. */
   hangs = false;
-  override readonly index = wrappedIndex(new MemoryIndex(systemClock), async (verb, run) => {
+  override readonly index = wrappedIndex(new MemoryDriver().index, async (verb, run) => {
     if (this.isFull && (verb === "insertEntry" || verb === "updateEntry"))
       throw new StoreError("UNAVAILABLE", "no memory left");
     if (this.hangs && verb === "updateEntry") return await new Promise<never>(() => undefined);

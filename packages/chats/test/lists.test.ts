@@ -1,8 +1,7 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { rebuildLists } from "@scrollback/collections";
 import { aesGcmCodec, gzipCodec, jsonCodec, StoreError } from "@scrollback/store-core";
-import { createStores } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
@@ -12,10 +11,12 @@ import { message, storeError } from "./contract/values.ts";
 
 /** A driver whose index can lose its entries, fail, and tell of each request. */
 class WatchedDriver extends KeptDriver {
-  inner = new MemoryIndex(systemClock);
+  inner = new MemoryDriver().index;
   before: (verb: string) => Promise<void> = async () => undefined;
   override readonly index = wrappedIndex(
-    new Proxy(this.inner, { get: (_, verb: keyof MemoryIndex) => this.inner[verb].bind(this.inner) }),
+    new Proxy(this.inner, {
+      get: (_, verb: keyof MemoryDriver["index"]) => this.inner[verb]?.bind(this.inner),
+    }),
     async (verb, run) => {
       await this.before(verb);
       return await run();
@@ -82,13 +83,13 @@ test("chats whose entries a server lost are listed after rebuildLists, and after
   const { driver, stores, connect, mine } = setUp();
   for (const id of ["a", "b", "c"]) await mine.create({ id, title: `T ${id}`, pinned: id === "b" });
   const before = await mine.list();
-  driver.inner = new MemoryIndex(systemClock);
+  driver.inner = new MemoryDriver().index;
   expect(await idsOf(mine)).toEqual([]);
   expect(await rebuildLists(stores)).toEqual({ listed: 3, rebuilt: 3 });
   expect(await connect().of("ada").list()).toEqual(before);
   expect(await idsOf(mine, { pinned: true })).toEqual(["b"]);
   expect(await rebuildLists(stores)).toEqual({ listed: 3, rebuilt: 0 });
-  driver.inner = new MemoryIndex(systemClock);
+  driver.inner = new MemoryDriver().index;
   const others = connect();
   for (const id of ["a", "b", "c"]) await others.of("ada").get(id);
   await others.flush();
@@ -102,7 +103,7 @@ test("chats whose entries a server lost are listed after rebuildLists, and after
 test("a list that meets a damaged index fails once, and makes the entries again", async () => {
   const { driver, connect, mine } = setUp();
   await mine.create({ id: "a", title: "T" });
-  driver.inner = new MemoryIndex(systemClock);
+  driver.inner = new MemoryDriver().index;
   let isDamaged = true;
   driver.before = async (verb) => {
     if (verb !== "listEntries" || !isDamaged) return;

@@ -1,5 +1,4 @@
-import { createStores, type MemoryDriver } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
@@ -10,7 +9,7 @@ import { dialogue, message, storeError, textsIn } from "./contract/values.ts";
 class MortalDriver extends KeptDriver {
   writesLeft = Number.POSITIVE_INFINITY;
   isAnswerLost = false;
-  override readonly index = wrappedIndex(new MemoryIndex(systemClock), (verb, run) =>
+  override readonly index = wrappedIndex(new MemoryDriver().index, (verb, run) =>
     verb === "listEntries" || verb === "entriesOf" || verb === "listIndexes" ? run() : this.#write(run),
   );
   override readonly watch = undefined;

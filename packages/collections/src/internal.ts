@@ -3,8 +3,6 @@
  *
  * @packageDocumentation
  */
-export type { ListClock } from "./clock.ts";
-export { isListed, isLost, type ListedEntry, listAgain, missingEntries } from "./lists/any-thread.ts";
-export type { Draft } from "./lists/listed.ts";
-export { concernsAll, ifReadable, type RemoveOptions } from "./lists/removal.ts";
-export type { ListItem, NearListItem } from "./lists/requests.ts";
+export { isListed, isLost, listAgain, missingEntries } from "./lists/any-thread.ts";
+export { concernsAll, ifReadable } from "./lists/removal.ts";
+export type { ListItem } from "./lists/requests.ts";

@@ -10,10 +10,8 @@ import {
 } from "@scrollback/store-core";
 import { checkOptions, invalid, isId, isObject, isString } from "@scrollback/store-core/driver";
 import { checkValue, isSignal, isStoreFactory } from "@scrollback/store-core/internal";
-import { envelope, valueOfEnvelope } from "./envelope.ts";
-import { FORMAT_VERSION, parseMetadata } from "./format.ts";
+import { envelope, FORMAT_VERSION, nameOf, parseMetadata, valueOfEnvelope } from "./format.ts";
 import type { Listed } from "./lists/listed.ts";
-import { nameOf } from "./names.ts";
 
 const MAX_THREAD_BYTES = 1_024;
 const MAX_KEY_BYTES = 1_024;

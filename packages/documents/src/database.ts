@@ -3,15 +3,15 @@ import type {
   DriverTarget,
   EntryIndex,
   ErrorClassification,
+  MessageRecord,
   SequenceBounds,
 } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 
 /** A message as a head and a page contain it. */
 export interface StoredMessage {
   readonly sequence: number;
   /** One letter, for trimming. */
-  readonly kind: MessageKind;
+  readonly kind: MessageRecord["kind"];
   /** In milliseconds since 1970. */
   readonly createdAt: number;
   /** The codec's text. Opaque to the database. `""` if what is stored is not a text. */

@@ -6,7 +6,6 @@ export {
   type HeadsRequest,
   type LoadedHead,
   type Page,
-  type PageEntry,
   type ReadFrom,
   type StoredMessage,
   type Swap,

@@ -1,4 +1,4 @@
-import type { MessageKind } from "@scrollback/store-core/internal";
+import type { MessageRecord } from "@scrollback/store-core/driver";
 import { type Head, type StoredMessage, tokenOf } from "./database.ts";
 
 /** Conversions of what is stored, for databases that store texts. */
@@ -58,7 +58,7 @@ function messagesFromJson(json: string): StoredMessage[] {
     return [
       {
         sequence,
-        kind: String(kind) as MessageKind,
+        kind: String(kind) as MessageRecord["kind"],
         createdAt: Number(createdAt),
         text: typeof text === "string" ? text : "",
       },

@@ -3,7 +3,6 @@ import {
   type Change,
   type ChatMessage,
   chatMessageTraits,
-  type ExpireOptions,
   type MessageStore,
   type ReadOptions,
   type Revision,
@@ -147,7 +146,10 @@ class ReducedStore<M> implements MessageStore<M> {
     return await this.#store.clear(options);
   }
 
-  async expire(ttlMs: number | null, options?: ExpireOptions): Promise<Revision | null> {
+  async expire(
+    ttlMs: number | null,
+    options?: Parameters<MessageStore["expire"]>[1],
+  ): Promise<Revision | null> {
     return await this.#store.expire(ttlMs, options);
   }
 

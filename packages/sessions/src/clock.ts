@@ -1,20 +1,9 @@
-import { systemListClock } from "@scrollback/collections";
-import type { ListClock } from "@scrollback/collections/internal";
-import { type Clock, systemClock } from "@scrollback/store-core/internal";
+import type { Clock } from "@scrollback/store-core/internal";
 
-/** The clocks and timers that a service uses. Tests and simulations supply their own. */
-export interface SessionClock extends Clock, ListClock {}
-
-/** The clocks and timers of this process. */
-export const systemSessionClock: SessionClock = Object.freeze({
-  ...systemClock,
-  ...systemListClock,
-});
-
-const stampsByClock = new WeakMap<SessionClock, Stamps>();
+const stampsByClock = new WeakMap<Clock, Stamps>();
 
 /** The stamps of all services with the same clock: services of one process share them. */
-export function stampsOf(clock: SessionClock): Stamps {
+export function stampsOf(clock: Clock): Stamps {
   const stamps = stampsByClock.get(clock) ?? new Stamps(clock);
   stampsByClock.set(clock, stamps);
   return stamps;

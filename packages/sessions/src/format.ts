@@ -1,4 +1,4 @@
-import { type Listed, parseMetadata as parse, parseListed } from "@scrollback/collections";
+import { type Listed, parseMetadata as parse } from "@scrollback/collections";
 
 /** The format of all metadata that this version writes. Events have no version of their own. */
 export const FORMAT_VERSION = 1;
@@ -23,5 +23,5 @@ export function parseSession<T extends { readonly version: typeof FORMAT_VERSION
   threadId: string,
   metadata: unknown,
 ): T | undefined {
-  return parseListed<T>(threadId, metadata, owner);
+  return parse<T>(threadId, metadata, { ...owner, isListed: true });
 }

@@ -1,4 +1,4 @@
-import type { Names } from "@scrollback/collections";
+import type { Member } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { sessionOf } from "./read/live-session.ts";
@@ -26,7 +26,7 @@ export async function listSessions(
     index: ofUser === undefined ? indexes.app(appName) : indexes.user(appName, ofUser),
     direction: order === "desc" ? "down" : "up",
     ...{ limit, cursor: pageToken, readsAll: true },
-    memberOf(names: Names) {
+    memberOf(names: Pick<Member<never>, "key" | "names">) {
       const key = sessionOfNames(appName, names);
       const member = memberOf(stores, key);
       keys.set(member.threadId, key);

@@ -1,7 +1,7 @@
 import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { reporter, retry } from "@scrollback/store-core/internal";
-import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
+import { type Clock, reporter, retry, systemClock } from "@scrollback/store-core/internal";
+import { type Stamps, stampsOf } from "./clock.ts";
 import { CREATE_RETRIES } from "./limits.ts";
 import { listSessions } from "./list-sessions.ts";
 import { sessionOf } from "./read/live-session.ts";
@@ -46,7 +46,7 @@ export interface SessionServiceOptions {
   /** Returns the `lastUpdateTime` of a new session. Default: the current time in seconds since 1970. */
   now?: () => number;
   /** The clocks and timers of the service, for tests. Default: those of the process. */
-  clock?: SessionClock;
+  clock?: Clock;
 }
 
 /**
@@ -73,7 +73,7 @@ export class SessionService implements AsyncDisposable {
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores with `maxMessages`. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
-    const { staleWriter = "reject", usedEventId = "refuse", clock = systemSessionClock } = options;
+    const { staleWriter = "reject", usedEventId = "refuse", clock = systemClock } = options;
     const stores = options.stores.withTraits(chatMessageTraits);
     const stamps = stampsOf(clock);
     this.#stores = stores;

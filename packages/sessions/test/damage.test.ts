@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
@@ -123,7 +122,7 @@ class FullDriver extends MemoryDriver {
     return await super.commit(request);
   }
 
-  override readonly index = wrappedIndex(new MemoryIndex(systemClock), async (verb, run) => {
+  override readonly index = wrappedIndex(new MemoryDriver().index, async (verb, run) => {
     if (this.isFull && (verb === "insertEntry" || verb === "updateEntry"))
       throw new StoreError("UNAVAILABLE", "no memory left");
     return await run();

@@ -1,7 +1,6 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { systemClock } from "@scrollback/store-core/internal";
 import { expect, test } from "vitest";
-import { systemSessionClock } from "../src/clock.ts";
 import { SessionService } from "../src/index.ts";
 
 const HOUR = 3_600_000;
@@ -16,7 +15,7 @@ function setUp() {
     const stores = createStores(driver, ttlMs === undefined ? {} : { ttlMs }, {
       clock: { ...systemClock, wall },
     });
-    return new SessionService({ stores, clock: { ...systemSessionClock, wall } });
+    return new SessionService({ stores, clock: { ...systemClock, wall } });
   };
   const threadIds = async () =>
     (await createStores(driver).listThreads({ limit: 1_000 })).threads.map(({ threadId }) => threadId);

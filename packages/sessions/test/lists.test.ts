@@ -1,11 +1,10 @@
 import { createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { MemoryIndex, systemClock } from "@scrollback/store-core/internal";
+import { systemClock } from "@scrollback/store-core/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
-import { systemSessionClock } from "../src/clock.ts";
 import { SessionService } from "../src/index.ts";
 import type { ListSessionsRequest } from "../src/session.ts";
 import { threads } from "../src/threads.ts";
@@ -55,7 +54,7 @@ function manualTimers() {
   let due: (() => void)[] = [];
   return {
     clock: {
-      ...systemSessionClock,
+      ...systemClock,
       timer(_ms: number, run: () => void) {
         due.push(run);
         return () => undefined;
@@ -214,13 +213,13 @@ describe("an index that has lost a part of its entries, as Redis does if it evic
   /** The first request that meets the damage of an index fails, and empties it. */
   class DamagedDriver extends MemoryDriver {
     readonly damaged = new Set<string>();
-    readonly #inner = new MemoryIndex(systemClock);
+    readonly #inner = new MemoryDriver().index;
     override readonly index = wrappedIndex(this.#inner, async (_verb, run, request) => {
       const name = "index" in request ? request.index : "";
       if (!this.damaged.delete(name)) return await run();
       const all = { index: name, direction: "up", limit: 100, after: undefined, signal: undefined } as const;
       for (const { key, id } of (await this.#inner.listEntries(all)).entries)
-        await this.#inner.removeEntry({ index: name, key, id });
+        await this.#inner.removeEntry({ index: name, key, id, signal: undefined });
       throw new StoreError("CORRUPT", "a part is lost");
     });
   }
@@ -258,7 +257,7 @@ test("an entry without a session is not shown, and goes with the session that ex
   const wall = () => time.now;
   const driver = new MemoryDriver({ clock: { wall } });
   const stores = createStores(driver, { ttlMs: 60_000 }, { clock: { ...systemClock, wall } });
-  const sessions = new SessionService({ stores, clock: { ...systemSessionClock, wall } });
+  const sessions = new SessionService({ stores, clock: { ...systemClock, wall } });
   await sessions.createSession({ ...ada, sessionId: "s" });
   time.now += 61_000;
   expect(await idsOf(sessions)).toEqual([]);

@@ -5,8 +5,6 @@ import type { Scheduler } from "./scheduler.ts";
 
 /** The clocks, timers and random numbers of a process. They end with it. */
 export interface SimulatedClock extends Clock {
-  /** Calls `run` once, `ms` milliseconds from now. Returns a function that cancels it. */
-  timer(ms: number, run: () => void): () => void;
   /** A number from 0, below 1. */
   random(): number;
 }

@@ -7,8 +7,7 @@
 export type { SimulatedClient } from "./client.ts";
 export { SimulationFailure } from "./failure.ts";
 export { createMemoryBackend } from "./memory-backend.ts";
-export { classifyLoss } from "./network.ts";
 export { Register } from "./register.ts";
-export { runScenario, type Scenario, type ScenarioSetup, type SimulationResult } from "./scenario.ts";
+export { type Run, runScenario, type Scenario } from "./scenario.ts";
 export { runScenarioTests } from "./scenario-tests.ts";
-export type { Ended, Interval, SimulatedBackend, SimulationOptions, World } from "./world.ts";
+export type { Ended, Interval, World } from "./world.ts";

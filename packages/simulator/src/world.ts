@@ -36,8 +36,6 @@ export interface WorldSetup {
   readonly name: string;
   /** The most milliseconds after which a write still takes effect, counted from when it was sent. Default: unlimited. */
   readonly latestMs?: number;
-  /** The most milliseconds by which a clock is wrong. Default: 12 hours. */
-  readonly largestSkewMs?: number;
   createBackend(world: World): SimulatedBackend;
 }
 
@@ -66,11 +64,11 @@ export class World {
   #moment = 0;
 
   constructor(setup: WorldSetup, { seed, clients, without = [], isTraced = false }: SimulationOptions) {
-    const { latestMs = Number.POSITIVE_INFINITY, largestSkewMs = 12 * HOUR } = setup;
+    const { latestMs = Number.POSITIVE_INFINITY } = setup;
     const random = new Random(`${setup.name} ${seed}`);
     this.random = random;
     this.scheduler = new Scheduler(START, isTraced);
-    this.#largestSkew = without.includes("wrong clocks") ? 0 : random.pick(0, largestSkewMs, largestSkewMs);
+    this.#largestSkew = without.includes("wrong clocks") ? 0 : random.pick(0, 12 * HOUR, 12 * HOUR);
     this.#backendSkew = this.drawSkew();
     this.network = new Network(this.scheduler, new Random(`network ${seed}`), this.counters, {
       faultFactor: random.pick(0.1, 1, 1, 3),

@@ -2,7 +2,7 @@ import { Random } from "@scrollback/conformance/internal";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { faults } from "../src/faults.ts";
-import { createMemoryBackend, Register, runScenario, type SimulationOptions } from "../src/index.ts";
+import { createMemoryBackend, Register, type Run, runScenario } from "../src/index.ts";
 import { Scheduler } from "../src/scheduler.ts";
 import { describeFailedRun, shrink } from "../src/shrink.ts";
 import { simulate } from "../src/simulate.ts";
@@ -59,50 +59,52 @@ test.each([
 });
 
 /** Counts the messages that callers add, each in one commit that is sent again until its outcome is known. */
-const run = (isBroken: boolean) => (options: SimulationOptions) => {
-  const added: string[] = [];
-  return runScenario(
-    {
-      name: "counting",
-      acts: 30,
-      createBackend: (world) => ({
-        ...createMemoryBackend(world),
-        sweep: () => void world.network.strikes("deletion", 1),
-      }),
-      create: (world) => ({
-        begin(client) {
-          const store = createStores(client.driver, {}, { clock: client.clock }).open("thread");
-          return async () => {
-            const content = `message ${added.length}`;
-            added.push(content);
-            for (let attempt = 0, isDone = false; !isDone; attempt++) {
-              const append = [{ role: "user", content }] as const;
-              // A broken caller takes another id for a repeated request.
-              const operationId = isBroken ? `${content}, ${attempt}` : content;
-              const when = world.interval();
-              const ended = await world.call(
-                client,
-                when,
-                () => content,
-                () => store.commit({ append }, { operationId }),
-              );
-              if (ended.error) world.allow(ended.error, "UNAVAILABLE");
-              isDone = !ended.error;
+const run =
+  (isBroken: boolean): Run =>
+  (options) => {
+    const added: string[] = [];
+    return runScenario(
+      {
+        name: "counting",
+        acts: 30,
+        createBackend: (world) => ({
+          ...createMemoryBackend(world),
+          sweep: () => void world.network.strikes("deletion", 1),
+        }),
+        create: (world) => ({
+          begin(client) {
+            const store = createStores(client.driver, {}, { clock: client.clock }).open("thread");
+            return async () => {
+              const content = `message ${added.length}`;
+              added.push(content);
+              for (let attempt = 0, isDone = false; !isDone; attempt++) {
+                const append = [{ role: "user", content }] as const;
+                // A broken caller takes another id for a repeated request.
+                const operationId = isBroken ? `${content}, ${attempt}` : content;
+                const when = world.interval();
+                const ended = await world.call(
+                  client,
+                  when,
+                  () => content,
+                  () => store.commit({ append }, { operationId }),
+                );
+                if (ended.error) world.allow(ended.error, "UNAVAILABLE");
+                isDone = !ended.error;
+              }
+            };
+          },
+          async checkCalm() {
+            for (const { driver, clock } of world.clients) {
+              const messages = await createStores(driver, {}, { clock }).open("thread").listMessages();
+              if (new Set(messages.map(({ content }) => content)).size < messages.length)
+                world.fail("once", "a message is stored twice");
             }
-          };
-        },
-        async checkCalm() {
-          for (const { driver, clock } of world.clients) {
-            const messages = await createStores(driver, {}, { clock }).open("thread").listMessages();
-            if (new Set(messages.map(({ content }) => content)).size < messages.length)
-              world.fail("once", "a message is stored twice");
-          }
-        },
-      }),
-    },
-    options,
-  );
-};
+          },
+        }),
+      },
+      options,
+    );
+  };
 
 test("many runs meet every fault, and a program that is right passes", async () => {
   const report = await simulate(run(false), { steps: 20_000, seed: 1 });

@@ -8,6 +8,8 @@ export interface Clock {
   monotonic(): number;
   /** Waits for a random time of at most `ms` milliseconds, so that writers do not retry together. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once, `ms` milliseconds from now, and keeps the process alive until then. Returns a function that cancels it. */
+  timer(ms: number, run: () => void): () => void;
 }
 
 /** The clocks of this process. */
@@ -16,5 +18,9 @@ export const systemClock: Clock = Object.freeze({
   monotonic: () => performance.now(),
   async sleep(ms: number, signal?: AbortSignal) {
     await sleep(Math.random() * ms, undefined, signal ? { signal } : undefined);
+  },
+  timer(ms: number, run: () => void) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
   },
 });

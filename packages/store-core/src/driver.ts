@@ -23,13 +23,12 @@ export {
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClassification,
-  expiryAfter,
   type ListRequest,
   MAX_VALUE_BYTES,
   NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
-  REPLY_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
   type ReadRequest,
   type ThreadListing,
   type ThreadView,
@@ -46,12 +45,8 @@ export {
   type StoredEntry,
 } from "./driver/entry-index.ts";
 export { IdCursor } from "./driver/id-cursor.ts";
+export { errorTable } from "./driver/network/errors.ts";
 export {
-  errorTable,
-  refusal,
-} from "./driver/network/errors.ts";
-export {
-  CONNECT_TIMEOUT_MS,
   clientFrom,
   isUrl,
   type UsedClient,

@@ -17,18 +17,15 @@ export {
   isTimerMs,
   isTtl,
 } from "./arguments.ts";
-export { CALLBACK_MS, callWithin, guarded, reporter, resultNow } from "./callbacks.ts";
+export { guarded, reporter, resultNow } from "./callbacks.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { encodeWrapped, storedCopy } from "./codec/codec.ts";
-export { isRecordTime, MISSING_MESSAGE, type ThreadEntry } from "./codec/record.ts";
-export type { MessageKind } from "./codec/record-location.ts";
+export { isRecordTime } from "./codec/record.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
-export { MemoryIndex } from "./memory/memory-index.ts";
-export { isBlankText } from "./message/blank-messages.ts";
+export { checkMessages, isCompactionPart, kindOf, SUMMARY_MARK } from "./message/chat-message-traits.ts";
 export {
   type Conversion,
-  checkMessages,
   convertMessages,
   MessageLosses,
 } from "./message/conversion.ts";
@@ -47,11 +44,6 @@ export {
   reportOnce,
   reportUnpaired,
 } from "./message/history.ts";
-export {
-  isCompactionPart,
-  kindOf,
-  SUMMARY_MARK,
-} from "./message/message.ts";
 export { modelHistory } from "./message/model-history.ts";
 export { reducedHistory } from "./message/reduced-history.ts";
 export {
@@ -61,5 +53,5 @@ export {
   toolOutput,
 } from "./message/tool-output.ts";
 export { pause, retry, untilAborted } from "./retry.ts";
-export { emitWarning, unrefTimer } from "./runtime.ts";
+export { emitWarning } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";

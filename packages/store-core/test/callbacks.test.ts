@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { callWithin, guarded, reporter, resultNow } from "../src/internal.ts";
+import { guarded, reporter, resultNow } from "../src/internal.ts";
 
 const warnings: unknown[] = [];
 const unhandled: unknown[] = [];
@@ -67,26 +67,4 @@ test("guarded: an error, a promise and a refused result are reported, and the de
     { message: "preview: the result must be a string" },
   ]);
   expect(() => resultNow("update", late())).toThrow(/not a promise/);
-});
-
-test("callWithin: a callback that does not finish in time is UNAVAILABLE, and its signal is aborted", async () => {
-  expect(await callWithin(10, "title", () => "now")).toBe("now");
-  expect(await callWithin(10, "title", async () => "soon")).toBe("soon");
-  await expect(callWithin(10, "title", boom)).rejects.toThrow("boom");
-  await expect(callWithin(10, "title", late)).rejects.toThrow("boom");
-  const { promise, reject } = Promise.withResolvers<string>();
-  let signal: AbortSignal | undefined;
-  const called = callWithin(10_000, "title", (given) => {
-    signal = given;
-    return promise;
-  });
-  const refused = expect(called).rejects.toMatchObject({
-    ...{ code: "UNAVAILABLE", message: "title: did not finish within 10000 ms" },
-  });
-  await vi.advanceTimersByTimeAsync(9_999);
-  expect(signal?.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
-  await refused;
-  expect(signal?.aborted).toBe(true);
-  reject(new Error("too late"));
 });

@@ -2,42 +2,15 @@ import { describe, expect, test } from "vitest";
 import { jsonCodec, StoreError } from "../src/index.ts";
 
 const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value));
-const holes: unknown[] = [];
-holes[2] = 1;
 
 describe("C8 the codec refuses, naming the place", () => {
-  class Point {
-    x = 1;
-  }
-  const cyclic: Record<string, unknown> = {};
-  cyclic.self = { cyclic };
   const refused: Record<string, unknown> = {
     "a function": () => 1,
-    "a symbol": Symbol("s"),
-    "a class instance": new Point(),
-    "a subclass of Map": new (class extends Map {})(),
-    "an array with a field": Object.assign([1], { extra: 1 }),
-    "an array with a hole and a field": Object.assign(holes.slice(), { extra: 1, more: 2 }),
-    "an array with a symbol key": Object.assign([1], { [Symbol("s")]: 1 }),
-    "a subclass of Array": new (class Stack extends Array {})(),
     "a list of a subclass beside what JSON lacks": class Stack extends Array {}.from([1n]),
-    "a Date with a field": Object.assign(new Date(0), { zone: "UTC" }),
-    "a Map with a field": Object.assign(new Map(), { extra: 1 }),
     "a Set with a symbol key": Object.assign(new Set(), { [Symbol("s")]: 1 }),
-    "a RegExp with a field": Object.assign(/a/, { extra: 1 }),
-    "a URL with a field": Object.assign(new URL("https://example.com"), { extra: 1 }),
-    "an ArrayBuffer with a field": Object.assign(new ArrayBuffer(1), { extra: 1 }),
-    "bytes with a field": Object.assign(Uint8Array.of(1), { mediaType: "a/b" }),
     "floats with a symbol key": Object.assign(Float64Array.of(Number.NaN), { [Symbol("s")]: 1 }),
     "a Buffer with a field": Object.assign(Buffer.from("a"), { mediaType: "a/b" }),
     "a subclass of Buffer": Object.setPrototypeOf(Buffer.from("a"), Object.create(Buffer.prototype)),
-    "a subclass of Uint8Array": new (class Bytes extends Uint8Array {})(1),
-    "an AggregateError of a function": new AggregateError([() => 1]),
-    "a symbol key": { [Symbol("s")]: 1 },
-    "a boxed number": Object(1),
-    "a DataView": new DataView(new ArrayBuffer(1)),
-    "a promise": Promise.resolve(1),
-    "a cycle": cyclic,
   };
   for (const [name, value] of Object.entries(refused)) {
     test(name, () => {

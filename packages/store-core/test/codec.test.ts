@@ -1,57 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { jsonCodec } from "../src/index.ts";
 
 const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value));
-const holes: unknown[] = [];
-holes[2] = 1;
 
-describe("C8 the codec preserves", () => {
-  test("errors with code and the errors of an AggregateError, without other properties", () => {
-    const failed = Object.assign(new Error("refused"), {
-      code: "ECONNREFUSED",
-      headers: { token: "hunter2" },
-    });
-    const all = new AggregateError([failed, new Date(0), "text"], "all failed", { cause: { at: 1n } });
-    const text = jsonCodec.encode({ all: Object.assign(all, { code: 7, request: () => "hunter2" }) });
-    expect(text).not.toContain("hunter2");
-    const decoded = (jsonCodec.decode(text) as { all: AggregateError & { code: number } }).all;
-    expect(decoded).toBeInstanceOf(AggregateError);
-    expect([decoded.name, decoded.message, decoded.cause, decoded.code]).toEqual([
-      "AggregateError",
-      "all failed",
-      { at: 1n },
-      7,
-    ]);
-    const [first, ...others] = decoded.errors;
-    expect(others).toStrictEqual([new Date(0), "text"]);
-    expect({ ...first }).toStrictEqual({ code: "ECONNREFUSED" });
-    expect([first.name, first.message, "cause" in first, "errors" in first]).toEqual([
-      "Error",
-      "refused",
-      false,
-      false,
-    ]);
-    // Encoding the decoded value again gives the same text.
-    expect(jsonCodec.encode({ all: decoded })).toBe(text);
-    const foreign = runInNewContext('new RangeError("far")');
-    expect(roundTrip(foreign)).toMatchObject({ name: "RangeError", message: "far" });
-    // A code or list of errors in another format is not encoded.
-    const other = Object.assign(new Error("x"), { code: { secret: 1 }, errors: ["hunter2"] });
-    expect(jsonCodec.encode(other)).toBe(jsonCodec.encode(new Error("x")));
-  });
-
-  test("a Buffer as a Uint8Array, a hole as undefined, a shared object as copies", () => {
-    expect(roundTrip(Buffer.from("hi"))).toStrictEqual(Uint8Array.of(104, 105));
-    expect(roundTrip(holes)).toStrictEqual([undefined, undefined, 1]);
-    const shared = { n: 1n };
-    const [a, b] = roundTrip([shared, shared]) as [object, object];
-    expect(a).toStrictEqual(b);
-    expect(a).not.toBe(b);
-  });
+test("C8 a code or a list of errors in another form than those of Node.js is not stored with an error", () => {
+  const failed = Object.assign(new Error("x"), { code: { secret: 1 }, errors: ["hunter2"] });
+  expect(jsonCodec.encode(failed)).toBe(jsonCodec.encode(new Error("x")));
+  const numbered = Object.assign(new AggregateError([new Date(0), "text"], "all"), { code: 7 });
+  expect(roundTrip(numbered)).toMatchObject({ code: 7, errors: [new Date(0), "text"] });
 });
 
 describe("C8 a property whose value is undefined", () => {
@@ -125,13 +84,6 @@ describe("C8 a property whose value is undefined", () => {
 });
 
 describe("keys that JSON escapes", () => {
-  test("are decoded correctly, although V8 can misread them", () => {
-    // nodejs/node#63785. The codec decodes correctly in Node versions with and without this bug.
-    JSON.parse('{"k":1,"a":2}');
-    jsonCodec.decode(jsonCodec.encode({ k: 1, a: 2 }));
-    expect(roundTrip({ k: 1, "\n": 2 })).toStrictEqual({ k: 1, "\n": 2 });
-  });
-
   test("are never written by the codec", () => {
     const key = fc.oneof(
       fc.string({ unit: "binary", maxLength: 3 }),

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { createMemoryStores } from "../src/index.ts";
-import { formatCursor } from "../src/store/cursor.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });
 
@@ -14,14 +13,6 @@ test("a copy has the ttlMs of the call, otherwise that of the target's settings"
   expect(Math.abs((await left("by-settings")) - 1_000_000)).toBeLessThan(10_000);
   expect(Math.abs((await left("by-call")) - 50_000_000)).toBeLessThan(10_000);
   await expect(source.copyThread("a", "b", { ttlMs: 0 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-});
-
-test("reading after the cursor of 0 starts at the beginning of the thread", async () => {
-  await using stores = createMemoryStores();
-  const store = stores.open("a");
-  const revision = await store.addMessages(["1", "2", "3"].map(text));
-  const { entries } = await store.read({ after: formatCursor(revision ?? "", 0), limit: 2 });
-  expect(entries.map(({ message }) => message.content)).toEqual(["1", "2"]);
 });
 
 test("a long copy yields to the event loop, so it can be aborted", async () => {

@@ -5,7 +5,6 @@ import {
   createMemoryStores,
   gzipCodec,
   type MessageTraits,
-  openStores,
   type StoreOptions,
 } from "../src/index.ts";
 
@@ -89,23 +88,13 @@ test("an omitted thread id becomes a UUID of version 7, increasing with time", a
   expect(stores.open().threadId > first).toBe(true);
 });
 
-test("a ttlMs that the driver does not support is refused before any I/O", () => {
+test("a ttlMs that the driver does not support is refused before any I/O", async () => {
   const driver = new MemoryDriver();
   Object.defineProperty(driver, "capabilities", { value: { ...driver.capabilities, expiry: false } });
   expect(() => createStores(driver, { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+  const stores = createStores(driver);
+  expect(() => stores.open("t", { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+  await expect(stores.open("t").expire(5)).rejects.toMatchObject({ code: "UNSUPPORTED" });
   const saved = { type: "scrollback.store", version: 1, backend: "memory", threadId: "t", ttlMs: 5 };
   expect(() => createStores(driver).restore(saved)).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
-});
-
-test("openStores selects the adapter by scheme and names the package to install", async () => {
-  const stores = await openStores("memory:", { maxMessages: 2 });
-  expect(stores.settings).toEqual({ backend: "memory", maxMessages: 2 });
-  await expect(openStores("ftp://x")).rejects.toMatchObject({
-    code: "INVALID_ARGUMENT",
-    message: expect.stringMatching(/memory:/),
-  });
-  await expect(openStores(undefined as unknown as string)).rejects.toMatchObject({
-    code: "INVALID_ARGUMENT",
-  });
-  await expect(openStores("memory:", { maxMessages: 0 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

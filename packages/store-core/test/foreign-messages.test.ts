@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { anthropicTraits } from "../src/anthropic.ts";
 import { type ChatMessage, chatMessageTraits, createMemoryStores, type MessageTraits } from "../src/index.ts";
-import { kindOf } from "../src/message/message.ts";
+import { kindOf } from "../src/message/chat-message-traits.ts";
 import { openaiTraits } from "../src/openai.ts";
 
 const openai = 'traits: openaiTraits of "@scrollback/store-core/openai"';

@@ -23,16 +23,3 @@ describe("listThreads", () => {
     expect(reported).toMatchObject([{ threadId: "damaged" }]);
   });
 });
-
-describe("open with settings", () => {
-  test("ttlMs fails with UNSUPPORTED if threads cannot expire", async () => {
-    const driver = new MemoryDriver();
-    Object.assign(driver, { capabilities: { ...driver.capabilities, expiry: false } });
-    const stores = createStores(driver);
-    expect(() => stores.open("t", { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
-    const store = stores.open("t");
-    await store.addMessages([{ role: "user", content: "a" }]);
-    await expect(store.expire(5)).rejects.toMatchObject({ code: "UNSUPPORTED" });
-    expect(await store.expire(null)).not.toBeNull();
-  });
-});

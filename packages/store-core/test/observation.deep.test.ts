@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { jsonCodec } from "../src/codec/codec.ts";
 import { createStores, type Driver, MemoryDriver } from "../src/driver.ts";
-import type { StoreCall, StoreRetry } from "../src/index.ts";
+import type { StoreCall, StoreRetry } from "../src/store/observation.ts";
 
 const calls = {
   commit: tracingChannel<object, StoreCall>("scrollback:commit"),

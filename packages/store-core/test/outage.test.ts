@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Clock } from "../src/clock.ts";
+import { systemClock } from "../src/clock.ts";
 import {
   type CommitOutcome,
   createStores,
@@ -53,10 +53,11 @@ test("C13 calls during a short outage succeed after it, writes under one operati
 test("C13 a long outage fails with UNAVAILABLE after about 5 s, with the raw error as cause", async () => {
   const { driver, raw } = failing(() => retryable);
   let now = 0;
-  const clock: Clock = {
+  const clock = {
+    ...systemClock,
     wall: () => now,
     monotonic: () => now,
-    async sleep(ms) {
+    async sleep(ms: number) {
       now += ms;
     },
   };
@@ -116,10 +117,11 @@ test("C14 a call in progress when the factory closes fails with CLOSED", async (
 test("C15 an abort ends the wait between two attempts", async () => {
   const { driver } = failing(() => retryable);
   const abort = new AbortController();
-  const clock: Clock = {
+  const clock = {
+    ...systemClock,
     wall: () => 0,
     monotonic: () => 0,
-    sleep: () => new Promise(() => setImmediate(() => abort.abort())),
+    sleep: () => new Promise<void>(() => setImmediate(() => abort.abort())),
   };
   const call = createStores(driver, {}, { clock }).open().listMessages({ signal: abort.signal });
   await expect(call).rejects.toMatchObject({ code: "ABORTED" });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { StoreError } from "../src/index.ts";
+import { retryOnConflict, StoreError } from "../src/index.ts";
 import { retry } from "../src/internal.ts";
 
 /** A clock that records the longest time of each pause. */
@@ -56,4 +56,17 @@ test("exhausted gives the error after the last attempt only", async () => {
   });
   const closed = async () => Promise.reject(new StoreError("CLOSED", "closed"));
   await expect(retry(closed, retries)).rejects.toMatchObject({ code: "CLOSED" });
+});
+
+test("an abort during a pause between two attempts rejects with ABORTED at once, without another attempt", async () => {
+  const controller = new AbortController();
+  let made = 0;
+  const attempt = () => {
+    made += 1;
+    if (made === 4) queueMicrotask(() => controller.abort("enough"));
+    return conflict(made);
+  };
+  const retried = retryOnConflict(attempt, { signal: controller.signal });
+  await expect(retried).rejects.toMatchObject({ name: "StoreError", code: "ABORTED", cause: "enough" });
+  expect(made).toBe(4);
 });

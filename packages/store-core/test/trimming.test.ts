@@ -29,56 +29,6 @@ const anyBounds = fc
     return { bounds, kindAt, search: { ...NOT_SEARCHED, newestCompaction: newest } };
   });
 
-test("trimming keeps the newest messages that fit, starting at the beginning of a turn or step", () => {
-  fc.assert(
-    fc.property(
-      anyBounds,
-      fc.integer({ min: 1, max: 12 }),
-      trimmings,
-      ({ bounds, kindAt, search }, max, trimming) => {
-        const before = numbersOf(bounds);
-        const after = numbersOf(trim(bounds, max, trimming, kindAt, search).bounds);
-        if (before.length <= max) expect(after).toEqual(before);
-        expect(after.length).toBeLessThanOrEqual(max);
-        if (trimming === "exact") expect(after).toEqual(before.slice(-max));
-        if (trimming === "exact" || before.length <= max) return;
-        const leading = before[0] ?? 0;
-        const front = max >= 2 && kindAt(leading) === "s" ? [leading] : [];
-        const item = search.newestCompaction;
-        let room = before.slice(before.length - (max - front.length));
-        if (item > 0 && !room.includes(item)) {
-          front.push(item);
-          room = room.slice(1);
-        }
-        const isLast = (sequence: number) => "tcb".includes(kindAt(sequence));
-        const follows = (sequence: number) =>
-          "cb".includes(kindAt(before[before.indexOf(sequence) - 1] ?? -1));
-        const start =
-          room.find((sequence) => kindAt(sequence) === "u") ??
-          room.find((sequence) => !"tb".includes(kindAt(sequence)) && !follows(sequence)) ??
-          (room.findLast(isLast) ?? (room[0] ?? bounds.next) - 1) + 1;
-        if (item > 0 && item < start && !front.includes(item)) front.push(item);
-        expect(after).toEqual([...front, ...room.filter((sequence) => sequence >= start)]);
-      },
-    ),
-    { numRuns: 5_000 },
-  );
-});
-
-test("trimming a trimmed thread changes nothing", () => {
-  fc.assert(
-    fc.property(
-      anyBounds,
-      fc.integer({ min: 1, max: 12 }),
-      trimmings,
-      ({ bounds, kindAt, search }, max, trimming) => {
-        const once = trim(bounds, max, trimming, kindAt, search);
-        expect(trim(once.bounds, max, trimming, kindAt, once.search)).toEqual(once);
-      },
-    ),
-  );
-});
-
 test("trimming reads few kinds: none if the thread fits, otherwise at most those of its first kept turn", () => {
   const bounds = { ...SequenceBounds.EMPTY, next: 10_001 };
   const asked: number[] = [];
@@ -154,36 +104,6 @@ test("a commit plans the same with what earlier commits found out, and asks for 
     // The leading message, the new one and the first one, and all of them once.
     expect(asked).toBeLessThan(20_000 + 100 * 4);
   }
-});
-
-test("a commit drops from the end, then appends, then trims; numbers continue after all were dropped", () => {
-  const change = (drop: number | "all", append: number) => ({
-    drop,
-    append: Array.from({ length: append }, () => messageOf("u")),
-  });
-  const none = { maxMessages: undefined, trimming: "turns" } as const;
-  const kindAt = (): MessageKind => "u";
-  const ten = planCommit(SequenceBounds.EMPTY, change(0, 10), none, kindAt).bounds;
-  expect(ten).toEqual({ ...SequenceBounds.EMPTY, first: 1, next: 11 });
-  expect(planCommit(ten, change(3, 0), none, kindAt).bounds).toEqual({
-    ...SequenceBounds.EMPTY,
-    first: 1,
-    next: 8,
-  });
-  expect(planCommit(ten, change(3, 2), none, kindAt)).toMatchObject({
-    kept: { ...SequenceBounds.EMPTY, next: 8 },
-    bounds: { ...SequenceBounds.EMPTY, next: 10 },
-  });
-  expect(planCommit(ten, change(99, 1), none, kindAt).bounds).toEqual({
-    ...SequenceBounds.EMPTY,
-    first: 1,
-    next: 2,
-  });
-  expect(planCommit(ten, change("all", 1), none, kindAt).bounds).toEqual({
-    ...SequenceBounds.EMPTY,
-    first: 11,
-    next: 12,
-  });
 });
 
 test("the ranges outside of bounds and those within cover all numbers", () => {

@@ -1,6 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { MessageRecord } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 
 /**
  * The items of a thread, under its id, in the order of their sort keys:
@@ -125,7 +124,7 @@ function attributesOf({ kind, createdAt, text }: MessageRecord): Item {
 }
 
 export const messageOfItem = ({ kind, at, text }: Item): MessageRecord => ({
-  kind: (kind?.S ?? "") as MessageKind,
+  kind: (kind?.S ?? "") as MessageRecord["kind"],
   createdAt: Number(at?.N),
   text: text?.S ?? "",
 });

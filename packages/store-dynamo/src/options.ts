@@ -7,7 +7,7 @@ import {
   hasMethods,
   invalid,
   isUrl,
-  REPLY_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 
@@ -108,7 +108,7 @@ function openClient(url: string): DynamoDBClient {
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       // Not requestTimeout, which includes the wait for a free connection and ends at the first byte of the reply.
-      socketTimeout: REPLY_TIMEOUT_MS,
+      socketTimeout: REQUEST_TIMEOUT_MS,
     },
   });
 }

@@ -1,13 +1,11 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  expiryAfter,
   type MessageRecord,
   planCommit,
   REMEMBERED_MS,
   SequenceBounds,
 } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 import { type Head, MAX_KINDS, NO_CONTENT, revisionIn, revisionOf } from "./head.ts";
 import { MAX_TEXT_BYTES, messageKey, metadataKey, partsOf, type Row } from "./item.ts";
 import { assertInTime, NO_OPERATIONS, type Operation, Operations } from "./operations.ts";
@@ -189,11 +187,11 @@ function begin(dead: Head | undefined, { newIncarnation, createdAt }: CommitRequ
 
 /** When the thread expires, and until when its rows are kept: set for one more ttl each time, so that they are raised once in it. */
 function expiryOf(base: Head, request: CommitRequest, now: number): Pick<Head, "expiresAt" | "until"> {
-  const expiry = expiryAfter(request, now);
-  if (expiry === undefined) return { expiresAt: undefined, until: undefined };
-  const expiresAt = Math.min(expiry, Number.MAX_SAFE_INTEGER);
+  const { ttlMs } = request;
+  if (ttlMs === undefined) return { expiresAt: undefined, until: undefined };
+  const expiresAt = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
   const least = Math.max(expiresAt, now + REMEMBERED_MS) + SLACK_MS;
-  const until = base.until !== undefined && base.until >= least ? base.until : least + (request.ttlMs ?? 0);
+  const until = base.until !== undefined && base.until >= least ? base.until : least + ttlMs;
   return { expiresAt, until: Math.min(until, Number.MAX_SAFE_INTEGER) };
 }
 
@@ -202,12 +200,12 @@ function kindsOf(
   rows: Draft["rows"],
   known: ReadonlyMap<number, KnownMessage>,
 ) {
-  return (sequence: number): MessageKind => {
+  return (sequence: number): MessageRecord["kind"] => {
     const row = rows.get(messageKey(sequence));
     const own = row && "message" in row ? row.message.kind : undefined;
     const kind = own ?? kinds[sequence - first] ?? known.get(sequence)?.kind;
     if (kind === undefined) throw new NotRead(sequence);
-    return (kind || "o") as MessageKind;
+    return (kind || "o") as MessageRecord["kind"];
   };
 }
 
@@ -215,7 +213,7 @@ function kindsOf(
 function kindsFrom(
   { first, next }: SequenceBounds,
   maxMessages: number | undefined,
-  kindOf: (sequence: number) => MessageKind,
+  kindOf: (sequence: number) => MessageRecord["kind"],
 ): string {
   let kinds = "";
   try {

@@ -1,11 +1,10 @@
-import { SequenceBounds } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
+import { type MessageRecord, SequenceBounds } from "@scrollback/store-core/driver";
 import type { Head, Leaving } from "./head.ts";
 import { keysOfPage, messageKey, type Page } from "./item.ts";
 
 /** What is known of stored messages near those that a commit trims or drops. */
 export interface KnownMessage {
-  readonly kind: MessageKind;
+  readonly kind: MessageRecord["kind"];
   readonly page: Page | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { type Head, type HeadsRequest, type Page, type StoredMessage, tokenOf } from "@scrollback/documents";
 import { StoreError } from "@scrollback/store-core";
-import type { MessageKind } from "@scrollback/store-core/internal";
+import type { MessageRecord } from "@scrollback/store-core/driver";
 import type { BSONSerializeOptions } from "mongodb";
 
 /**
@@ -33,17 +33,17 @@ export const roles = Object.freeze({
   b: "tool-call",
   k: "compaction",
   o: "assistant",
-}) satisfies Readonly<Record<MessageKind, string>>;
+}) satisfies Readonly<Record<MessageRecord["kind"], string>>;
 
-const kinds: ReadonlyMap<unknown, MessageKind> = new Map(
-  (Object.keys(roles) as MessageKind[]).map((kind) => [roles[kind], kind]),
+const kinds: ReadonlyMap<unknown, MessageRecord["kind"]> = new Map(
+  (Object.keys(roles) as MessageRecord["kind"][]).map((kind) => [roles[kind], kind]),
 );
 
 /** A message in a head or a page. */
 export interface MessageDocument {
   /** Its sequence number. */
   readonly n: number;
-  readonly role: (typeof roles)[MessageKind];
+  readonly role: (typeof roles)[MessageRecord["kind"]];
   readonly at: Date;
   /** The codec's text. */
   readonly record: string;
@@ -194,7 +194,7 @@ function messagesOf(stored: unknown): StoredMessage[] | undefined {
     return {
       sequence: isCount(n) ? n : Number.NaN,
       // Store-core refuses a kind and a time that are none.
-      kind: kinds.get(role) ?? ("" as MessageKind),
+      kind: kinds.get(role) ?? ("" as MessageRecord["kind"]),
       createdAt: isCount(createdAt) ? createdAt : Number.NaN,
       text: isText(record) ? record : "",
     };

@@ -1,12 +1,11 @@
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
   type Check,
-  CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
   clientFrom,
   hasMethods,
   invalid,
-  REPLY_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { MongoClient } from "mongodb";
@@ -37,9 +36,9 @@ export interface MongoCollection extends UsedClient<MongoClient> {
  * seconds of retries, so that a failed or unanswered request is retried, and only one layer decides how long to retry.
  */
 const patience = {
-  connectTimeoutMS: CONNECT_TIMEOUT_MS,
-  socketTimeoutMS: REPLY_TIMEOUT_MS,
-  waitQueueTimeoutMS: CONNECT_TIMEOUT_MS,
+  connectTimeoutMS: REQUEST_TIMEOUT_MS,
+  socketTimeoutMS: REQUEST_TIMEOUT_MS,
+  waitQueueTimeoutMS: REQUEST_TIMEOUT_MS,
   serverSelectionTimeoutMS: 2_000,
   /** The interval of checks for a lost server while calls wait. */
   minHeartbeatFrequencyMS: 100,

@@ -40,29 +40,6 @@ function coldStores(options?: StoreOptions) {
 const weight = (command: SentCommand | undefined) => BSON.calculateObjectSize(command ?? {});
 
 describe("a commit", () => {
-  test("is one update, and one insert more where the head overflows", async () => {
-    const { stores, sent } = coldStores();
-    const store = stores.open();
-    await store.addMessages(users(32));
-    takeNames(sent);
-    for (let message = 0; message < 96; message++) await store.addMessages([user("Hello")]);
-    const names = takeNames(sent);
-    expect(names.filter((name) => name === "update")).toHaveLength(96);
-    expect(names.filter((name) => name === "insert").length).toBeGreaterThan(0);
-    expect(names.filter((name) => name === "insert").length).toBeLessThanOrEqual(3);
-    expect(names.filter((name) => name !== "insert" && name !== "update")).toEqual([]);
-  });
-
-  test("to a thread that is new, or unknown to the process, is one query more", async () => {
-    const first = coldStores();
-    const store = first.stores.open();
-    await store.addMessages(users(1));
-    expect(takeNames(first.sent)).toEqual(["find", "insert"]);
-    const cold = coldStores();
-    await cold.stores.open(store.threadId).addMessages(users(1));
-    expect(takeNames(cold.sent)).toEqual(["find", "update"]);
-  });
-
   test.each([
     ["short", 10, "Hello"],
     ["long", 20_000, "Hello"],
@@ -98,51 +75,6 @@ describe("a commit", () => {
       10 * 1024 ** 2,
     ]);
   });
-});
-
-describe("a read", () => {
-  test("of the newest 20 is one query, of the whole thread one more", async () => {
-    const { stores, sent } = coldStores();
-    const store = stores.open();
-    for (let commit = 0; commit < 10; commit++) await store.addMessages(users(100));
-    takeNames(sent);
-    expect(await store.listMessages({ limit: 20 })).toEqual(users(100).slice(80));
-    expect(takeNames(sent)).toEqual(["find"]);
-    expect(await store.listMessages()).toHaveLength(1_000);
-    expect(takeNames(sent)).toEqual(["find", "find"]);
-  });
-
-  test("of a system message far back is not more", async () => {
-    const { stores, sent } = coldStores({ maxMessages: 20 });
-    const store = stores.open();
-    await store.addMessages([{ role: "system", content: "Be brief." }]);
-    for (let message = 0; message < 60; message++) await store.addMessages([user("Hello")]);
-    takeNames(sent);
-    expect((await store.listMessages({ limit: 20 }))[0]).toEqual({ role: "system", content: "Be brief." });
-    expect(takeNames(sent)).toEqual(["find"]);
-  });
-});
-
-test("a deletion is two queries and an update, and one more removal if the thread has pages", async () => {
-  const { stores, sent } = coldStores();
-  const [short, long] = [stores.open(), stores.open()];
-  await short.addMessages(users(10));
-  await long.addMessages(users(1_000));
-  takeNames(sent);
-  await stores.deleteThread(short.threadId);
-  expect(takeNames(sent)).toEqual(["find", "find", "update"]);
-  await stores.deleteThread(long.threadId);
-  expect(takeNames(sent)).toEqual(["find", "find", "update", "delete"]);
-});
-
-test("a page of a listing is one query", async () => {
-  const { stores } = coldStores();
-  const prefix = `${crypto.randomUUID()}/`;
-  for (let thread = 0; thread < 25; thread++)
-    await stores.open(`${prefix}${thread}`).commit({ append: users(1), metadata: { thread } });
-  const cold = coldStores();
-  expect((await cold.stores.listThreads({ prefix, limit: 10 })).threads).toHaveLength(10);
-  expect(takeNames(cold.sent)).toEqual(["find"]);
 });
 
 /** The plans in an explanation, the inner ones too. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { DocumentDriver } from "@scrollback/documents";
 import { createStores } from "@scrollback/store-core/driver";
-import type { Clock } from "@scrollback/store-core/internal";
+import { systemClock } from "@scrollback/store-core/internal";
 import { MongoClient } from "mongodb";
 import { expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";
@@ -34,10 +34,11 @@ test("the server deletes only documents past their time, heads and pages", async
   const { url, database, collectionName } = collection;
   const place = { url, database, collectionName };
   // A process of two days ago: what it wrote with a short ttlMs may be deleted by now.
-  const past: Clock = {
+  const past = {
+    ...systemClock,
     wall: () => Date.now() - 48 * HOUR,
     monotonic: () => performance.now(),
-    sleep: (ms) => sleep(ms),
+    sleep: (ms: number) => sleep(ms),
   };
   const driver = new DocumentDriver(new MongoDocuments(parseOptions(place).collection), { clock: past });
   await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(100));

@@ -1,7 +1,7 @@
 import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import { DocumentDriver } from "@scrollback/documents";
-import type { MessageKind } from "@scrollback/store-core/internal";
+import type { MessageRecord } from "@scrollback/store-core/driver";
 import { type MessageDocument, roles } from "../src/document.ts";
 import { MongoDocuments } from "../src/mongo-documents.ts";
 import { parseOptions } from "../src/options.ts";
@@ -36,7 +36,7 @@ export function mongoHarnesses(starting: Promise<SharedServer>): () => Promise<H
         async plant(threadId, sequence, { kind, createdAt, text }) {
           const message = {
             n: sequence,
-            role: roles[kind as MessageKind] ?? kind,
+            role: roles[kind as MessageRecord["kind"]] ?? kind,
             at: new Date(createdAt),
             record: text,
           };

@@ -68,15 +68,6 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual(users(1));
   });
 
-  test("keeps existing threads, and is not needed for them", async () => {
-    const collection = await ownCollection();
-    await using stores = createMongoStores({ ...optionsOf(collection), ttlMs: HOUR });
-    await stores.open("a").addMessages(users(3));
-    expect(await stores.open("a").listMessages()).toEqual(users(3));
-    await stores.setup();
-    expect(await stores.open("a").listMessages()).toEqual(users(3));
-  });
-
   test("fails if another index has the same name", async () => {
     const collection = await ownCollection();
     await collection.heads.createIndex({ first: 1 }, { name: "scrollback_expiry" });

@@ -1,3 +1,4 @@
+import { StoreError } from "@scrollback/store-core";
 import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("postgres");
@@ -195,4 +196,9 @@ function sqlStateOf(error: Error): string | undefined {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && Reflect.has(error, "severity")
     ? code
     : undefined;
+}
+
+/** The error that `setup()` throws for a server that it refuses. */
+export function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
+  return new StoreError(code, message, { retryable });
 }

@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
-import { type ErrorClassification, refusal } from "@scrollback/store-core/driver";
-import { isUniqueViolation, otherTable, readOnly } from "./errors.ts";
+import type { ErrorClassification } from "@scrollback/store-core/driver";
+import { isUniqueViolation, otherTable, readOnly, refusal } from "./errors.ts";
 import type { Session } from "./sessions.ts";
 import { sqlFiles } from "./sql.ts";
 import { DEFAULT_SCHEMA, quote } from "./text.ts";

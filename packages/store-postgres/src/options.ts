@@ -1,12 +1,12 @@
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
   type Check,
-  CONNECT_TIMEOUT_MS,
   checkFactoryOptions,
   clientFrom,
   hasMethods,
   invalid,
   isUrl,
+  REQUEST_TIMEOUT_MS,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import { Client, Pool, type PoolClient } from "pg";
@@ -158,7 +158,7 @@ function openPool(url: string): Pool {
   checkUrl("url", url);
   return new Pool({
     connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: REQUEST_TIMEOUT_MS,
     keepAlive: true,
   });
 }

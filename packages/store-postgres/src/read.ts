@@ -1,6 +1,12 @@
 import { StoreError } from "@scrollback/store-core";
-import { NO_THREAD, type ReadRequest, SequenceBounds, type ThreadView } from "@scrollback/store-core/driver";
-import { type MessageKind, parseRevision, type ThreadEntry } from "@scrollback/store-core/internal";
+import {
+  type MessageRecord,
+  NO_THREAD,
+  type ReadRequest,
+  SequenceBounds,
+  type ThreadView,
+} from "@scrollback/store-core/driver";
+import { parseRevision } from "@scrollback/store-core/internal";
 import type { Functions } from "./functions.ts";
 import type { Rows, Value } from "./sessions.ts";
 import { fromText, toBigint, toText } from "./text.ts";
@@ -58,7 +64,7 @@ interface Found {
   /** Present if messages are left to read. */
   guard?: string;
   /** In any order. */
-  readonly entries: ThreadEntry[];
+  readonly entries: ThreadView["entries"][number][];
 }
 
 export function foundIn(rows: Rows): Found {
@@ -69,7 +75,13 @@ export function foundIn(rows: Rows): Found {
     if (sequence === HEAD) found.head = text;
     else if (sequence === METADATA) found.metadata = text;
     else if (sequence === GUARD) found.guard = text;
-    else found.entries.push({ sequence, kind: kind as MessageKind, createdAt: Number(createdAt), text });
+    else
+      found.entries.push({
+        sequence,
+        kind: kind as MessageRecord["kind"],
+        createdAt: Number(createdAt),
+        text,
+      });
   }
   return found;
 }

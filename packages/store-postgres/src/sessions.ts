@@ -5,7 +5,6 @@ import {
   ignoreErrors,
   PendingCalls,
   PooledCalls,
-  refusal,
   type UsedClient,
 } from "@scrollback/store-core/driver";
 import type { Client, CustomTypesConfig, PoolClient, QueryArrayConfig } from "pg";
@@ -14,6 +13,7 @@ import {
   HeldError,
   isReply,
   OpenTransactionError,
+  refusal,
   untoldState,
   withoutValues,
 } from "./errors.ts";

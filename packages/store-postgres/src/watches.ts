@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CONNECT_TIMEOUT_MS, PendingCalls, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
+import { PendingCalls, REQUEST_TIMEOUT_MS } from "@scrollback/store-core/driver";
 import { pause } from "@scrollback/store-core/internal";
 import type { Listener, OpenListener } from "./listener.ts";
 import { fromText, quote, textArray, toText } from "./text.ts";
@@ -121,7 +121,7 @@ export class Watches {
           onEnd: () => ended.abort(),
         });
         try {
-          await session.run(() => listener.open(), CONNECT_TIMEOUT_MS, NOT_OPEN);
+          await session.run(() => listener.open(), REQUEST_TIMEOUT_MS, NOT_OPEN);
           await this.#renew(listener, session, ended.signal);
         } finally {
           await listener.close().catch(() => undefined);
@@ -168,7 +168,7 @@ export class Watches {
   ): Promise<void> {
     const text = `SELECT ${COLUMNS} FROM ${quote(this.#options.schema)}.watch_v1($1, $2)`;
     const call = () => listener.query(text, [textArray(ids.map(toText)), waits]);
-    const rows = await session.run(call, REPLY_TIMEOUT_MS);
+    const rows = await session.run(call, REQUEST_TIMEOUT_MS);
     const found = new Map(rows.map(([id, ...state]) => [fromText(String(id)), state]));
     for (const id of ids) {
       const watched = this.#threads.get(id);

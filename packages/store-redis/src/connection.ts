@@ -1,4 +1,4 @@
-import { CONNECT_TIMEOUT_MS, clientFrom, hostAndPort, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
+import { clientFrom, hostAndPort, REQUEST_TIMEOUT_MS } from "@scrollback/store-core/driver";
 import { type Cluster, Redis, type RedisOptions } from "ioredis";
 import { closedClient, isUnreachable, TIMED_OUT, withoutArguments } from "./errors.ts";
 import { type RedisClient, targetOf } from "./options.ts";
@@ -216,8 +216,8 @@ function clientFor(url: URL): Redis {
     ...(username !== "" && { username }),
     ...(password !== "" && { password }),
     ...(url.protocol === "rediss:" && { tls: {} }),
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: REPLY_TIMEOUT_MS,
+    connectTimeout: REQUEST_TIMEOUT_MS,
+    commandTimeout: REQUEST_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
     ...behaviour,
     reconnectOnError: (error) => error.message.includes("READONLY") && isFirstRefusal(),
@@ -237,7 +237,7 @@ function clientFor(url: URL): Redis {
 }
 
 function copyOf(given: RedisClient): RedisClient {
-  const commandTimeout = (theirs = 0) => Math.max(REPLY_TIMEOUT_MS, theirs);
+  const commandTimeout = (theirs = 0) => Math.max(REQUEST_TIMEOUT_MS, theirs);
   if (!given.isCluster) {
     const { options } = given as Redis;
     return (given as Redis).duplicate({

@@ -5,7 +5,6 @@ import {
   type SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 
 /** The keys of a thread. */
 export interface ThreadKeys {
@@ -86,7 +85,7 @@ export function formatListed({ kind, createdAt, text }: MessageRecord): string {
 export function parseListed(listed: string): MessageRecord {
   const digits = listed.slice(1, TEXT_START);
   return {
-    kind: listed.slice(0, 1) as MessageKind,
+    kind: listed.slice(0, 1) as MessageRecord["kind"],
     createdAt: /^\d{13}$/.test(digits) ? Number(digits) : Number.NaN,
     text: listed.slice(TEXT_START),
   };

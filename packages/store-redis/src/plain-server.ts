@@ -1,5 +1,4 @@
 import { connect } from "node:net";
-import { unrefTimer } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { PLAIN_SERVER } from "./errors.ts";
 
@@ -18,7 +17,7 @@ export function refusePlainServer(client: Redis): void {
       if (status !== "connecting" || !(await answersPlainly(options.host, options.port))) return;
       stream.destroy(Object.assign(new Error("the server answers without TLS"), { code: PLAIN_SERVER }));
     };
-    const timer = unrefTimer(setTimeout(late, PATIENCE_MS));
+    const timer = setTimeout(late, PATIENCE_MS).unref();
     client.once("close", () => clearTimeout(timer));
   });
 }

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import type { Address, RedisCluster, RedisSentinel } from "@scrollback/conformance/servers/internal";
-import { SequenceBounds } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
+import { type MessageRecord, SequenceBounds } from "@scrollback/store-core/driver";
 import { Cluster, Redis } from "ioredis";
 import { formatListed, indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
@@ -145,7 +144,7 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
       const index = pinned.includes(sequence)
         ? pinned.indexOf(sequence)
         : sequence - bounds.first + pinned.length;
-      await raw.lset(messages, index, formatListed({ kind: kind as MessageKind, ...message }));
+      await raw.lset(messages, index, formatListed({ kind: kind as MessageRecord["kind"], ...message }));
     },
   };
 }

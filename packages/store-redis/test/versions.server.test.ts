@@ -4,9 +4,9 @@ import {
   type CommitRequest,
   createStores,
   MemoryDriver,
+  type MessageRecord,
   type ReadRequest,
 } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Connection } from "../src/connection.ts";
@@ -16,7 +16,7 @@ import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened, serverNames } from "./clients.ts";
 import { user, users } from "./messages.ts";
 
-const message = (kind: MessageKind, text = "{}", createdAt = 1_000) => ({ kind, createdAt, text });
+const message = (kind: MessageRecord["kind"], text = "{}", createdAt = 1_000) => ({ kind, createdAt, text });
 describe.each(serverNames)("%s", (name) => {
   let server: RunningServer;
   beforeAll(async () => {

@@ -1,15 +1,13 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  expiryAfter,
   formatRevision,
   planCommit,
   REMEMBERED_OPERATIONS,
   SequenceBounds,
 } from "@scrollback/store-core/driver";
 import { detachThread, sweep } from "./remove.ts";
-import { liveThread, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
-import { toStored } from "./text.ts";
+import { liveThread, type OperationRow, type Statements, type ThreadRow, toStored } from "./statements.ts";
 
 /** A commit sweeps this number of an expired thread's messages, plus the number that it appends, so that sweeping keeps up. */
 const SWEPT_MESSAGES = 100;
@@ -50,12 +48,11 @@ function apply(
   request: CommitRequest,
   now: number,
 ): string {
-  const { append, metadata, operationId, digest, updatedAt } = request;
+  const { append, metadata, operationId, digest, ttlMs, updatedAt } = request;
   const before: SequenceBounds = thread ?? SequenceBounds.EMPTY;
   const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
-  const expiry = expiryAfter(request, now);
-  const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
+  const expiresAt = ttlMs === undefined ? null : Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
   const key = thread?.key ?? insertThread(statements, request, expiresAt);
   if (thread && expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, key);
 

@@ -9,8 +9,8 @@ import {
   SortKey,
   type StoredEntry,
 } from "@scrollback/store-core/driver";
-import { prepare, prepareAllValues, prepareCommand } from "./statements.ts";
-import { fromStored, rowsByPrefix, toStored } from "./text.ts";
+import { rowsByPrefix } from "./rows-by-prefix.ts";
+import { fromStored, prepare, prepareAllValues, prepareCommand, toStored } from "./statements.ts";
 
 /** The number of expired entries that a write removes. */
 const SWEPT_ENTRIES = 100;

@@ -5,7 +5,9 @@ import {
   type ThreadListing,
 } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
+import { rowsByPrefix } from "./rows-by-prefix.ts";
 import {
+  fromStored,
   hasOrder,
   IMPOSSIBLE,
   isExpired,
@@ -13,7 +15,6 @@ import {
   type ThreadSummary,
   timesOf,
 } from "./statements.ts";
-import { fromStored, rowsByPrefix } from "./text.ts";
 
 /** A page ends early after this number of metadata characters, because reading more at once takes long. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;

@@ -6,8 +6,7 @@ import { fileCheckOf } from "./file-check.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate, missingTables, requireTables } from "./schema.ts";
 import { DatabaseSync } from "./sqlite.ts";
-import { prepare, prepareStatements, type Statements } from "./statements.ts";
-import { Transactions } from "./transactions.ts";
+import { prepare, prepareStatements, type Statements, Transactions } from "./statements.ts";
 
 /** A database that is ready for the driver's verbs. */
 export interface OpenDatabase {

@@ -1,13 +1,12 @@
 import {
   formatRevision,
+  type MessageRecord,
   NO_THREAD,
   type ReadRequest,
   SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import type { MessageKind, ThreadEntry } from "@scrollback/store-core/internal";
-import { liveThread, type Statements, type ThreadRow, timesOf } from "./statements.ts";
-import { fromStored, toStored } from "./text.ts";
+import { fromStored, liveThread, type Statements, type ThreadRow, timesOf, toStored } from "./statements.ts";
 
 /** Reads a thread. Must run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
@@ -30,14 +29,14 @@ function selectEntries(
   statements: Statements,
   thread: ThreadRow,
   wanted: SequenceBounds,
-): readonly ThreadEntry[] {
+): ThreadView["entries"] {
   const { key } = thread;
   const { first, next } = wanted;
   const pinned = SequenceBounds.pinnedOf(wanted);
-  const select = (from: number, to: number): ThreadEntry[] =>
+  const select = (from: number, to: number) =>
     statements.selectMessages(key, from, to).map(([sequence, kind, createdAt, text]) => ({
       sequence: sequence as number,
-      kind: kind as MessageKind,
+      kind: kind as MessageRecord["kind"],
       createdAt: createdAt as number,
       text: fromStored(text),
     }));

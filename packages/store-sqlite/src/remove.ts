@@ -1,6 +1,5 @@
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core/driver";
-import { liveThread, type Statements } from "./statements.ts";
-import { toStored } from "./text.ts";
+import { liveThread, type Statements, toStored } from "./statements.ts";
 
 /**
  * Deletes the thread of a request, readable or not, or the rows that it left when it expired, with at most `messages` messages. Must run in a

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
-import { prepare } from "./statements.ts";
-import type { Transactions } from "./transactions.ts";
+import { prepare, type Transactions } from "./statements.ts";
 
 /**
  * The migrations from an empty database to the current tables. A database's version is the number of its migrations, kept in

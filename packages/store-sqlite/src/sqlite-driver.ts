@@ -169,14 +169,14 @@ export class SqliteDriver implements Driver {
 
   /** Runs a step in a read transaction. */
   async #read<T>(step: (open: OpenDatabase) => T, signal: AbortSignal | undefined): Promise<T> {
-    const open = await this.#open();
+    const open = await (this.#opening ?? this.#open());
     const deadline = performance.now() + BUSY_DEADLINE_MS;
     return await this.#whenFree(() => open.transactions.run("read", () => step(open)), deadline, signal);
   }
 
   /** Runs a step in a write transaction, after all earlier writes. @param step receives the number of earlier attempts. */
   async #write<T>(step: (open: OpenDatabase, attempt: number) => T, signal?: AbortSignal): Promise<T> {
-    const open = await this.#open();
+    const open = await (this.#opening ?? this.#open());
     const deadline = performance.now() + BUSY_DEADLINE_MS;
     const result = this.#lastTurn.then(() =>
       this.#whenFree(

@@ -1,7 +1,21 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
-import { SequenceBounds, type ThreadView, type TrimSearch } from "@scrollback/store-core/driver";
-import type { MessageKind } from "@scrollback/store-core/internal";
+import type { MessageRecord, SequenceBounds, ThreadView, TrimSearch } from "@scrollback/store-core/driver";
 import { damagedThread } from "./errors.ts";
+import type { FileCheck } from "./file-check.ts";
+
+/**
+ * Returns the stored form of a text: the text itself, or its bytes if it contains a NUL character. Some supported versions of
+ * Node end a text at the first NUL when they read it.
+ */
+export function toStored(text: string): string | Uint8Array {
+  return text.includes("\0") ? Buffer.from(text) : text;
+}
+
+/** Returns the text of a stored value; empty if the value is not a text. */
+export function fromStored(stored: SQLOutputValue | undefined): string {
+  if (typeof stored === "string") return stored;
+  return stored instanceof Uint8Array ? Buffer.from(stored).toString() : "";
+}
 
 /**
  * Prepares a statement with rows as objects, and with numbers, independent of the client's defaults. Each column that is read
@@ -135,11 +149,18 @@ export function liveThread(found: ThreadRow | BareThread | undefined, now: numbe
 export const IMPOSSIBLE = "the numbers of its newest commit are impossible";
 
 /** Whether the numbers of the newest commit can be those of a thread: others are damage, with which no commit may go on. */
-export function hasOrder({ number, ...bounds }: SequenceBounds & Pick<ThreadRow, "number">): boolean {
-  const rising = [0, ...SequenceBounds.pinnedOf(bounds), bounds.first];
+export function hasOrder({
+  number,
+  pinned,
+  compaction,
+  first,
+  next,
+}: SequenceBounds & Pick<ThreadRow, "number">): boolean {
   return (
-    rising.every((sequence, index) => index === 0 || sequence > (rising[index - 1] ?? 0)) &&
-    bounds.first <= bounds.next &&
+    (pinned ?? 1) > 0 &&
+    (compaction ?? first) > (pinned ?? 0) &&
+    first > (compaction ?? pinned ?? 0) &&
+    first <= next &&
     number > 0
   );
 }
@@ -200,7 +221,8 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     deleteThread: command("DELETE FROM $threads WHERE key = ?"),
 
     /** Returns the kind of a message; undefined for a missing one. */
-    kindOf: (key: number, sequence: number) => selectKind(key, sequence)?.[0] as MessageKind | undefined,
+    kindOf: (key: number, sequence: number) =>
+      selectKind(key, sequence)?.[0] as MessageRecord["kind"] | undefined,
     selectMessages: prepareAllValues(
       database,
       `SELECT sequence, kind, created_at, text FROM $messages
@@ -233,3 +255,46 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
+
+/** The transactions of one connection. */
+export class Transactions {
+  readonly #begin: { readonly read: () => void; readonly write: () => void };
+  readonly #commit: () => void;
+  readonly #rollback: () => void;
+  readonly #file: FileCheck | undefined;
+
+  /** @param file absent: the database has no file that could be moved. */
+  constructor(database: DatabaseSync, file?: FileCheck | undefined) {
+    this.#begin = {
+      read: prepareCommand(database, "BEGIN"),
+      // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
+      write: prepareCommand(database, "BEGIN IMMEDIATE"),
+    };
+    this.#commit = prepareCommand(database, "COMMIT");
+    this.#rollback = prepareCommand(database, "ROLLBACK");
+    this.#file = file;
+  }
+
+  /**
+   * Runs a step that reads one consistent state of the database, or writes while no other connection does. If it throws, nothing is
+   * written.
+   *
+   * @throws StoreError `UNAVAILABLE` if the file is no longer at its path.
+   */
+  run<T>(mode: "read" | "write", step: () => T): T {
+    this.#file?.assertInPlace();
+    this.#begin[mode]();
+    try {
+      const result = step();
+      this.#commit();
+      return result;
+    } catch (error) {
+      try {
+        this.#rollback();
+      } catch {
+        // After some errors, for example a full disk, SQLite has already rolled back.
+      }
+      throw error;
+    }
+  }
+}

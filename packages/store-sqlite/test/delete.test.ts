@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
-import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
+import { failure, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
@@ -56,22 +56,6 @@ test("C21 deleting an id removes the remains of its expired thread, also if it w
   expect(rows()[0]).toBe(2);
   await stores.deleteThread("a");
   expect(rows()).toEqual([0, 0, 0, 0]);
-});
-
-test("C21 an operation id of a deleted thread can be used again at once", async () => {
-  const driver = connect(scratch.path);
-  const commit = (newIncarnation: string) =>
-    driver.commit(commitRequest({ operationId: "same", newIncarnation, append: [userText("a")] }));
-  const request = {
-    threadId: "thread",
-    operationId: "delete",
-    expectedRevision: undefined,
-    signal: undefined,
-  };
-  await commit("firstEpochOf16ch");
-  expect(await driver.delete(request)).toEqual({ outcome: "deleted" });
-  expect(await commit("otherEpochOf16ch")).toEqual({ outcome: "committed", revision: "otherEpochOf16ch.1" });
-  await driver.close();
 });
 
 test("C21 a deleted thread of 100,000 messages disappears for readers at once, and is removed without blocking the event loop", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Harness, RawAccess } from "@scrollback/conformance";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
-import { toStored } from "../src/text.ts";
+import { toStored } from "../src/statements.ts";
 
 export const TABLE_PREFIX = "scrollback_";
 

@@ -17,17 +17,6 @@ afterEach(() => {
 });
 
 describe("the lifecycle of a factory", () => {
-  test("two concurrent first calls open the file once", async () => {
-    await using stores = createSqliteStores({ url: scratch.url });
-    await Promise.all([
-      stores.open("a").addMessages([user("one")]),
-      stores.open("a").addMessages([user("two")]),
-      stores.open("b").listMessages(),
-      stores.setup(),
-    ]);
-    expect(await stores.open("a").listMessages()).toEqual([user("one"), user("two")]);
-  });
-
   test("closing takes the log into the file and leaves one file", async () => {
     const stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages(users(10));
@@ -60,20 +49,6 @@ describe("the lifecycle of a factory", () => {
 });
 
 describe("expiry", () => {
-  test("an expired thread that is written again starts empty, and its old rows are removed", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
-    const store = stores.open("a");
-    await store.commit({ append: users(3, "old"), metadata: "old" });
-    vi.advanceTimersByTime(1_000);
-    expect(await store.read()).toEqual({ entries: [], revision: null, count: 0 });
-    await store.addMessages([user("new")], { expectedRevision: null });
-    expect(await store.read()).toMatchObject({ entries: [{ sequence: 1, message: user("new") }] });
-    expect(scratch.query("SELECT text FROM scrollback_messages")).toHaveLength(1);
-    expect(scratch.query("SELECT text FROM scrollback_metadata")).toEqual([]);
-    expect(scratch.query("SELECT number FROM scrollback_commits")).toEqual([{ number: 1 }]);
-  });
-
   test("expired threads are swept by commits to other threads, a bounded number of messages at a time", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const brief = createStores(connect(scratch.path), { ttlMs: 1_000 });

@@ -1,10 +1,10 @@
-import type { TextPart } from "@scrollback/store-core";
+import type { ChatMessage } from "@scrollback/store-core";
 import type { StepResult, ToolSet } from "ai";
 
 /** Sends the id of a provider's history to the provider, and receives it. */
 export interface ServiceThread {
   /** The provider options that make a request continue this history. */
-  send(serviceThreadId: string): NonNullable<TextPart["providerOptions"]>;
+  send(serviceThreadId: string): NonNullable<ChatMessage["providerOptions"]>;
   /** The id to continue with, from the last step of a run. Undefined if the provider returned none; then the run fails. */
   receive(result: StepResult<ToolSet>): string | undefined;
 }

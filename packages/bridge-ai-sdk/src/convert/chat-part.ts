@@ -1,4 +1,4 @@
-import type { Part, TextPart } from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import { fileContent, fileSource, type MessageLosses } from "@scrollback/store-core/internal";
 import type { UIPart } from "./tool-parts.ts";
 
@@ -45,5 +45,5 @@ function optionsOf(rest: { providerMetadata?: unknown }, path: string, losses: M
   losses.unread(path, unread);
   return providerMetadata == null
     ? {}
-    : { providerOptions: providerMetadata as NonNullable<TextPart["providerOptions"]> };
+    : { providerOptions: providerMetadata as NonNullable<ChatMessage["providerOptions"]> };
 }

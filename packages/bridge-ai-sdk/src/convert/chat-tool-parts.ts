@@ -1,4 +1,4 @@
-import type { Part, TextPart } from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import type { MessageLosses } from "@scrollback/store-core/internal";
 import { getToolName } from "ai";
 import type { ToolPart } from "./tool-parts.ts";
@@ -97,6 +97,6 @@ function approvalParts(
   return { request, response };
 }
 
-function optionsOf(metadata: unknown): { providerOptions?: NonNullable<TextPart["providerOptions"]> } {
-  return metadata == null ? {} : { providerOptions: metadata as NonNullable<TextPart["providerOptions"]> };
+function optionsOf(metadata: unknown): { providerOptions?: NonNullable<ChatMessage["providerOptions"]> } {
+  return metadata == null ? {} : { providerOptions: metadata as NonNullable<ChatMessage["providerOptions"]> };
 }

@@ -1,4 +1,4 @@
-import { isBlankText, keepsReasoning } from "@scrollback/store-core/internal";
+import { keepsReasoning } from "@scrollback/store-core/internal";
 import { isInterruptedByProvider } from "./close-answer.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 
@@ -35,7 +35,7 @@ function placeOf(part: UIPart, isContinued: boolean) {
     case "reasoning-file":
       return "reasoning";
     case "text":
-      return isBlankText(part.text) ? "other" : "content";
+      return part.text.trim() === "" ? "other" : "content";
     case "file":
       return "content";
     default:

@@ -1,6 +1,6 @@
 import type { OwnedChats } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
-import { CALLBACK_MS, reporter } from "@scrollback/store-core/internal";
+import { reporter } from "@scrollback/store-core/internal";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { closeUiAnswer } from "../convert/close-answer.ts";
@@ -10,6 +10,7 @@ import { withPrelude } from "../streams/replay.ts";
 import { guardedStreams } from "../streams/streams.ts";
 import { recordAnswer } from "../turn/answer-recorder.ts";
 import { answerOf } from "../turn/answer-source.ts";
+import { CALLBACK_MS } from "../turn/call-within.ts";
 import { checkHandlerOptions, checkOwner } from "../turn/handler-checks.ts";
 import { type BegunRun, beginRun, inputOf, readRequest, turnOf } from "../turn/open-turn.ts";
 import { type PostBody, parsePostBody } from "../turn/post-body.ts";

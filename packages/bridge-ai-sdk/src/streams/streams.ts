@@ -1,4 +1,5 @@
-import { callWithin, guarded } from "@scrollback/store-core/internal";
+import { guarded } from "@scrollback/store-core/internal";
+import { callWithin } from "../turn/call-within.ts";
 
 /** Running answers as text of server-sent events, for late listeners. Each run is published once. */
 export interface ChatStreams {

@@ -1,11 +1,12 @@
 import type { ChatEntry, ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
 import { isString } from "@scrollback/store-core/driver";
-import { CALLBACK_MS, callWithin, guarded } from "@scrollback/store-core/internal";
+import { guarded } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
 import type { BeginTurnOptions, MessageOptions, Turn } from "../options.ts";
 import { forkFor } from "./branch.ts";
+import { CALLBACK_MS, callWithin } from "./call-within.ts";
 import { type HistoryOptions, historyOf, modelMessagesOf } from "./history.ts";
 import type { PostBody } from "./post-body.ts";
 import { decide, readTurnRequest, type TurnRequest } from "./run-change.ts";

@@ -1,8 +1,8 @@
 import type { Chat, OwnedChats } from "@scrollback/chats";
-import { callWithin } from "@scrollback/store-core/internal";
 import { generateText, type UIMessage } from "ai";
 import { textOf } from "../convert/ui-messages.ts";
 import type { TitleOption, TitleTurn, Turn } from "../options.ts";
+import { callWithin } from "./call-within.ts";
 
 const MAX_CHARACTERS = 80;
 const PROMPT =

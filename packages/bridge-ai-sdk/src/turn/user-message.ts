@@ -1,5 +1,4 @@
 import { invalid } from "@scrollback/store-core/driver";
-import { callWithin } from "@scrollback/store-core/internal";
 import { safeValidateUIMessages, type UIMessage } from "ai";
 import { isTakenFile } from "../convert/file-types.ts";
 import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
@@ -7,6 +6,7 @@ import { withoutNulls } from "../convert/null-fields.ts";
 import type { UIPart } from "../convert/tool-parts.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
 import type { MessageOptions } from "../options.ts";
+import { callWithin } from "./call-within.ts";
 
 /** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;

@@ -1,5 +1,5 @@
 import { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { ChatMessage, Part, Role } from "@scrollback/store-core";
+import type { ChatMessage, Part } from "@scrollback/store-core";
 import { type Conversion, convertMessages, type MessageLosses } from "@scrollback/store-core/internal";
 import { filePart } from "./file-blocks.ts";
 
@@ -27,7 +27,7 @@ function messageProblem(message: unknown): string | undefined {
   return typeof message.tool_call_id === "string" ? undefined : "tool_call_id must be a string";
 }
 
-const rolesOfTypes: Readonly<Record<string, Role>> = {
+const rolesOfTypes: Readonly<Record<string, ChatMessage["role"]>> = {
   ...{ human: "user", user: "user", ai: "assistant", assistant: "assistant" },
   ...{ system: "system", developer: "system" },
 };
@@ -53,7 +53,12 @@ function chatMessage(
   const calls = AIMessage.isInstance(message) ? callParts(message, content, toolNames, losses) : [];
   const parts = calls.length === 0 ? content : [...textParts(content), ...calls];
   if (parts.length === 0 && message.content.length > 0) return undefined;
-  return { ...own, role: role as Role, content: parts, ...(name !== undefined && { authorName: name }) };
+  return {
+    ...own,
+    role: role as ChatMessage["role"],
+    content: parts,
+    ...(name !== undefined && { authorName: name }),
+  };
 }
 
 function textParts(content: ChatMessage["content"]): Part[] {

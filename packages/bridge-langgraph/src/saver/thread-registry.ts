@@ -4,11 +4,8 @@ import {
   type Listed,
   Lists,
   type Member,
-  type Missing,
-  type Names,
-  parseListed,
+  parseMetadata,
   type Snapshot,
-  systemListClock,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import type { Change, Revision, StoreFactory } from "@scrollback/store-core";
@@ -23,7 +20,7 @@ const ORDER = 0;
 /** The longest time to an expiry, 36,500 days in milliseconds. */
 const LONGEST_TTL = 36_500 * 24 * 60 * 60_000;
 
-const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread" };
+const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread", isListed: true };
 
 /** The metadata of a thread's registration. Its messages are the thread's namespaces. */
 interface Head {
@@ -71,7 +68,7 @@ export class ThreadRegistry {
   constructor(stores: StoreFactory, names: ThreadNames) {
     this.#stores = stores;
     this.#names = names;
-    this.#lists = new Lists({ stores, clock: systemListClock, onError: reporter(undefined) });
+    this.#lists = new Lists({ stores, onError: reporter(undefined) });
   }
 
   /** Registers a namespace of a thread, for the log of its checkpoints. */
@@ -124,7 +121,7 @@ export class ThreadRegistry {
 
   /** The ids of all threads. */
   async *threads(): AsyncGenerator<string> {
-    const memberOf = ({ key }: Names) => this.#member(key);
+    const memberOf = ({ key }: Pick<Member<true>, "key">) => this.#member(key);
     const index = this.#names.threads();
     for await (const { member } of this.#lists.iterate({ index, direction: "up", memberOf }))
       yield member.key;
@@ -188,7 +185,7 @@ export class ThreadRegistry {
   async #write(
     member: Member<true, Registered>,
     before: Registered | undefined,
-    expectedRevision: Missing["revision"],
+    expectedRevision: Revision | null,
     namespace: string,
   ): Promise<Registered> {
     const { incarnation, version } = before ?? { incarnation: randomUUID(), version: 0 };
@@ -280,12 +277,12 @@ export class ThreadRegistry {
     const store = this.#stores.open(this.#names.thread(threadId));
     return {
       ...{ threadId: store.threadId, key: threadId, bases: [this.#names.threads()] },
-      async read(signal): Promise<Registered | Missing> {
+      async read(signal) {
         const { entries, revision, metadata, expiresAt } = await store.read({
           ...(signal && { signal }),
           ...(isHeadOnly && { limit: 0 }),
         });
-        const head = parseListed<Head>(store.threadId, metadata, owner);
+        const head = parseMetadata<Head>(store.threadId, metadata, owner);
         if (!head || revision === null) return { revision };
         const { incarnation, writes: version, listed } = head;
         const registered = {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
-import { type Listed, Lists, type Missing, nameOf, Records, systemListClock } from "@scrollback/collections";
-import type { ListItem, NearListItem } from "@scrollback/collections/internal";
+import { type Listed, Lists, nameOf, Records } from "@scrollback/collections";
+import type { ListItem } from "@scrollback/collections/internal";
 import { type Revision, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { reporter } from "@scrollback/store-core/internal";
@@ -61,7 +61,7 @@ export class ItemTable {
     this.#recordsOf = (ms) => new Records({ stores: within(ms), prefix: `${name}:item` });
     this.#records = this.#recordsOf(ttlMs);
     this.#index = stores.index(`${name}:items`);
-    this.#lists = new Lists({ stores, clock: systemListClock, onError: reporter(undefined) });
+    this.#lists = new Lists({ stores, onError: reporter(undefined) });
     this.#ttlMs = ttlMs;
     this.#refreshOnRead = refreshOnRead;
     const { maxDimensions } = this.#index;
@@ -88,8 +88,9 @@ export class ItemTable {
     member,
     snapshot,
     ...near
-  }: Pick<ListItem<true, ItemSnapshot>, "member" | "snapshot"> &
-    Partial<NearListItem<true, ItemSnapshot>>): Promise<FoundItem | undefined> {
+  }: Pick<ListItem<true, ItemSnapshot>, "member" | "snapshot" | "score" | "version">): Promise<
+    FoundItem | undefined
+  > {
     const found = typeof snapshot === "object" ? snapshot : await member.read();
     if (!found.listed) return undefined;
     const { version = found.version, score } = near;
@@ -197,7 +198,7 @@ export class ItemTable {
     namespace: readonly string[],
     vector: readonly number[],
     pageSize: number,
-  ): AsyncGenerator<NearListItem<true, ItemSnapshot>, undefined> {
+  ): AsyncGenerator<ListItem<true, ItemSnapshot>, undefined> {
     const path = pathOf(namespace);
     if (Buffer.byteLength(path) > MAX_NAMESPACE_BYTES) return;
     const [after, before] = [path, afterAllBelow(path)].map((key) => this.#cursorAt(key));
@@ -257,7 +258,7 @@ export class ItemTable {
       threadId: this.#records.threadId(parts),
       key: sortedKey(place),
       bases: [this.#index.name],
-      read: async (signal): Promise<ItemSnapshot | Missing> => {
+      read: async (signal) => {
         const found = await this.#records.get(parts, signal ? { signal } : {});
         if (!found?.listed) return { revision: null };
         return snapshotOf(found.value, found.listed, found.revision);

@@ -1,15 +1,14 @@
-import type { RemoveOptions } from "@scrollback/collections/internal";
 import type { Identified } from "../chat.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/runs.ts";
 import { basesOf, type ChatLocation, locationOf } from "../threads.ts";
 import { RETRIES } from "../write/write-chat.ts";
 
-/** Deletes a chat and what lists have of it. See {@link RemoveOptions}. */
+/** Deletes a chat and what lists have of it, if `isMeant` says that it is meant. */
 export async function deleteChat<M extends Identified>(
   { stores, lists, runs, followers }: RunContext<M>,
   location: ChatLocation,
-  options: Pick<RemoveOptions<ListedChat>, "signal" | "isMeant">,
+  options: { readonly signal?: AbortSignal | undefined; isMeant?(chat: ListedChat): boolean },
 ): Promise<void> {
   const { threadId } = location;
   const removed = await lists.remove(memberOf<M>(stores, location), { ...options, ...RETRIES });

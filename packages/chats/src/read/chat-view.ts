@@ -1,4 +1,4 @@
-import { parseListed } from "@scrollback/collections";
+import { parseMetadata } from "@scrollback/collections";
 import {
   type Cursor,
   type MessageStore,
@@ -13,7 +13,7 @@ import type { Head } from "./head.ts";
 export const FIRST_LOOK = 64;
 
 /** For the errors of a thread that is not a chat. */
-const HEAD_OWNER = { package: "@scrollback/chats", kind: "chat" };
+const HEAD_OWNER = { package: "@scrollback/chats", kind: "chat", isListed: true };
 
 /** Thrown if a chat has changed since it was read. The write is then retried. */
 export class OutdatedError extends Error {}
@@ -142,7 +142,7 @@ async function readPage<M>(store: MessageStore, { limit, before, signal }: LookO
   const isIncomplete = isWholePage
     ? stored.length < page.count
     : stored.length < (limit ?? 0) && page.older !== undefined;
-  const head = page.revision === null ? undefined : parseListed<Head>(threadId, page.metadata, HEAD_OWNER);
+  const head = page.revision === null ? undefined : parseMetadata<Head>(threadId, page.metadata, HEAD_OWNER);
   // Otherwise a new chat of this id would begin with these messages.
   if (!head && page.count > 0)
     throw new StoreError(

@@ -1,5 +1,5 @@
 import { jsonCodec, StoreError } from "@scrollback/store-core";
-import { checkValue, unrefTimer } from "@scrollback/store-core/internal";
+import { checkValue } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { checkRunResult, messageProblem } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
@@ -81,7 +81,8 @@ export class ActiveRun<M extends Identified> {
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
     this.#finish = ended.resolve;
-    this.#beat = unrefTimer(setInterval(() => void this.#onBeat(), context.beatMs));
+    this.#beat = setInterval(() => void this.#onBeat(), context.beatMs);
+    this.#beat.unref?.();
   }
 
   /** Aborted when the run must end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` names which. */

@@ -1,11 +1,11 @@
-import type { Role, StoreFactory } from "@scrollback/store-core";
+import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { ChatEntry } from "../../src/chat.ts";
 import type { OwnedChats } from "../../src/list/owned-chats.ts";
 import type { ContractMessage } from "./contract.ts";
 
 /** A message whose id is its text. */
-export function message(id: string, role: Role = "user", content = id): ContractMessage {
+export function message(id: string, role: ChatMessage["role"] = "user", content = id): ContractMessage {
   return { id, role, content };
 }
 

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { OpenOptions } from "@scrollback/store-core";
+import type { Adapter } from "@scrollback/store-core";
 import { CommandError, exitCodes, worse } from "../output/exit-codes.ts";
 import { Output, type OutputStream } from "../output/output.ts";
 import { type Environment, secretsOf, urlOf } from "./environment.ts";
@@ -19,7 +19,7 @@ export interface CliOptions {
    * Adapters by URL scheme, as `openStores` takes them: for names other than the default ones (`tableName`, `keyPrefix`, …), and
    * for adapters of others. Default: none.
    */
-  readonly adapters?: NonNullable<OpenOptions<unknown>["adapters"]>;
+  readonly adapters?: Readonly<Record<string, Adapter<unknown>>>;
 }
 
 /** Shared by all commands: the streams, the environment, the signal, and the exit code so far. */

@@ -1,4 +1,4 @@
-import { aesGcmCodec, type Codec, type EncryptionKey, gzipCodec, StoreError } from "@scrollback/store-core";
+import { aesGcmCodec, type Codec, gzipCodec, StoreError } from "@scrollback/store-core";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -52,7 +52,7 @@ export function secretsOf(environment: Environment): string[] {
 
 function encryption(variable: string, value: string | undefined, codec?: Codec): Codec {
   const form = `${variable} must be ID:BASE64 of 32 bytes, the newest first, separated by commas`;
-  const keys = (value ?? refuse(`${form}; it is not set`)).split(",").map((one): EncryptionKey => {
+  const keys = (value ?? refuse(`${form}; it is not set`)).split(",").map((one) => {
     const [id = "", base64 = ""] = one.trim().split(":");
     return { id, key: Buffer.from(base64, "base64") };
   });

@@ -1,4 +1,4 @@
-import { isLost, type ListedEntry } from "@scrollback/collections/internal";
+import { isLost } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
 import type { CommandContext } from "../context/command-context.ts";
@@ -13,6 +13,8 @@ export interface EntryOptions extends SelectionOptions {
   readonly concurrency: number;
   readonly json?: boolean;
 }
+
+type ListedEntry = Parameters<typeof isLost>[1];
 
 interface Checked {
   readonly outcome: string;

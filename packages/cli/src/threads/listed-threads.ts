@@ -1,5 +1,5 @@
 import { iterateEntries, removeAnyThread } from "@scrollback/collections";
-import { isListed, type ListedEntry, listAgain, missingEntries } from "@scrollback/collections/internal";
+import { isListed, listAgain, missingEntries } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 import { headProblem } from "../layers.ts";
 
@@ -22,7 +22,7 @@ export async function* entriesIn(
   stores: StoreFactory<unknown>,
   prefix: string,
   signal: AbortSignal,
-): AsyncGenerator<ListedEntry, void, undefined> {
+): ReturnType<typeof iterateEntries> {
   if (!hasIndex(stores)) return;
   for await (const found of iterateEntries(stores, { signal }))
     if (prefix === "" || found.threadId?.startsWith(prefix)) yield found;

@@ -5,8 +5,7 @@ import {
   type StoreFactory,
   type StoreIndex,
 } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
-import type { ListClock } from "../clock.ts";
+import { type Clock, retry, systemClock } from "@scrollback/store-core/internal";
 import { Entries } from "./entries.ts";
 import {
   type Draft,
@@ -22,7 +21,7 @@ import {
   unnamedOf,
 } from "./listed.ts";
 import { concernsAll, ifReadable, namesIn, type RemoveOptions, removeThread } from "./removal.ts";
-import type { ListItem, ListPage, ListRequest, NearListItem } from "./requests.ts";
+import type { ListItem, ListPage, ListRequest } from "./requests.ts";
 import { Telling } from "./telling.ts";
 
 /** The maximum number of entries of one request, and of one page: with a filter of all, otherwise of those that are not shown. */
@@ -32,10 +31,13 @@ const DELETED_AT_ONCE = 8;
 /** The errors of a commit that was not made. */
 const REFUSALS: readonly string[] = ["CONFLICT", "INVALID_ARGUMENT", "TOO_LARGE"];
 
+type ListClock = Pick<Clock, "wall" | "sleep" | "timer">;
+
 /** Options of {@link Lists}. */
 export interface ListsOptions {
   readonly stores: StoreFactory;
-  readonly clock: ListClock;
+  /** For tests. Default: that of this process. */
+  readonly clock?: ListClock;
   /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -55,7 +57,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   readonly #telling: Telling<T, S>;
 
   /** Does no I/O. @throws StoreError `UNSUPPORTED` if the backend has no index. */
-  constructor({ stores, clock, onError }: ListsOptions) {
+  constructor({ stores, clock = systemClock, onError }: ListsOptions) {
     stores.index("any");
     this.#stores = stores;
     this.#clock = clock;
@@ -235,7 +237,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
   async nearest(
     request: Pick<ListRequest<T, S>, "index" | "memberOf">,
     ...search: Parameters<StoreIndex["nearest"]>
-  ): Promise<{ readonly items: readonly NearListItem<T, S>[]; readonly entries: number }> {
+  ): Promise<{ readonly items: readonly ListItem<T, S>[]; readonly entries: number }> {
     await this.#telling.flush().catch(() => undefined);
     const found = await this.#stores.index(request.index).nearest(...search);
     const items = await Promise.all(

@@ -24,12 +24,9 @@ export interface ListItem<T, S extends Snapshot<T>> {
   readonly order: number;
   /** The head, if it was read. `"unreadable"`: it is damaged. */
   readonly snapshot?: S | "unreadable";
-}
-
-/** A thread that a search found. */
-export interface NearListItem<T, S extends Snapshot<T>> extends ListItem<T, S> {
-  readonly score: number;
-  readonly version: number;
+  /** Of a search: how near the entry is, and its version. */
+  readonly score?: number;
+  readonly version?: number;
 }
 
 /** One page of a list. */

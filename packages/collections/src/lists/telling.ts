@@ -1,6 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
-import type { ListClock } from "../clock.ts";
+import { type Clock, retry } from "@scrollback/store-core/internal";
 import { DAY, type Entries } from "./entries.ts";
 import { type Listed, type Member, placesOf, type Snapshot } from "./listed.ts";
 import { ifReadable } from "./removal.ts";
@@ -22,18 +21,14 @@ interface Waiting<T, S extends Snapshot<T>> {
 /** Brings the entries of threads to what their heads say. */
 export class Telling<T, S extends Snapshot<T>> {
   readonly #entries: Entries<T>;
-  readonly #clock: Pick<ListClock, "timer" | "sleep">;
+  readonly #clock: Pick<Clock, "timer" | "sleep">;
   readonly #onError: (error: unknown) => void;
   readonly #waiting = new Map<string, Waiting<T, S>>();
   readonly #seen = new Set<string>();
   #timer: (() => void) | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(
-    entries: Entries<T>,
-    clock: Pick<ListClock, "timer" | "sleep">,
-    onError: (error: unknown) => void,
-  ) {
+  constructor(entries: Entries<T>, clock: Pick<Clock, "timer" | "sleep">, onError: (error: unknown) => void) {
     this.#entries = entries;
     this.#clock = clock;
     this.#onError = onError;

@@ -40,7 +40,7 @@ export class Notes {
   readonly #stores: StoreFactory;
   readonly #wall: () => number;
 
-  constructor({ stores, clock, onError }: ListsOptions) {
+  constructor({ stores, clock, onError }: Required<ListsOptions>) {
     this.#stores = stores;
     this.#wall = clock.wall;
     this.lists = new Lists<Told, Note>({ stores, clock, onError });

@@ -3,6 +3,6 @@
  *
  * @packageDocumentation
  */
-export { type DocumentBackend, documentHarness } from "./document-harness.ts";
+export { documentHarness } from "./document-harness.ts";
 export type { DocumentDatabaseHarness } from "./harness.ts";
-export { type DocumentDatabaseOptions, runDocumentDatabase } from "./run-document-database.ts";
+export { runDocumentDatabase } from "./run-document-database.ts";

@@ -3,7 +3,6 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  expiryAfter,
   formatRevision,
   planCommit,
   SequenceBounds,
@@ -119,7 +118,7 @@ export class Draft {
       metadata,
       operations: Operations.add(before.operations, operation, n, now),
       updatedAt: request.updatedAt,
-      expiresAt: expiryAfter(request, now),
+      expiresAt: request.ttlMs === undefined ? undefined : now + request.ttlMs,
     };
     this.#last = request;
     return { outcome: "committed", revision: formatRevision(before.incarnation, n) };

@@ -44,6 +44,7 @@ export class Drivers {
       wall: () => created.surroundings.wall(),
       monotonic: () => created.surroundings.monotonic(),
       sleep: async () => undefined,
+      timer: () => () => undefined,
     };
     const created: Slot = { driver: new DocumentDriver(database, { clock }), surroundings };
     this.#all[process] = created;

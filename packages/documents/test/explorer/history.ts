@@ -1,4 +1,4 @@
-import type { Trimming } from "@scrollback/store-core";
+import type { StoreOptions } from "@scrollback/store-core";
 import { trimmed } from "../../../../conformance-tests/src/trimming-oracle.ts";
 
 /** A call of the explored program. The explorer and its model use nothing of the driver but its interface. */
@@ -10,7 +10,7 @@ export type Call = (
       readonly drop?: number | "all";
       readonly maxMessages?: number;
       /** Default: `"exact"`. */
-      readonly trimming?: Trimming;
+      readonly trimming?: StoreOptions["trimming"];
       readonly ttlMs?: number;
       /** Whether it expects the revision from before the exploration. Default: any revision. */
       readonly expectsKnown?: boolean;

@@ -1,13 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  type Listed,
-  type Lists,
-  type Member,
-  type Names,
-  nameOf,
-  type Snapshot,
-} from "@scrollback/collections";
-import type { Draft } from "@scrollback/collections/internal";
+import { type Listed, type Lists, type Member, nameOf, type Snapshot } from "@scrollback/collections";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { SessionKey } from "../session.ts";
 import { indexes, threads } from "../threads.ts";
@@ -82,7 +74,7 @@ export async function writeHead(
  * Returns the key of a session in both indexes. Sorted by it, the sessions of a user are sorted by their ids. Long names are hashed;
  * the entry then has them beside the key.
  */
-export function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sessionId">): Names {
+export function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sessionId">) {
   const names = [userId, sessionId];
   const user = nameOf(userId);
   const key = `${user}:${sessionId}`;
@@ -93,12 +85,15 @@ export function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sess
 }
 
 /** Returns the session of an entry. */
-export function sessionOfNames(appName: string, { key, names }: Names): SessionKey {
+export function sessionOfNames(
+  appName: string,
+  { key, names }: Pick<Member<never>, "key" | "names">,
+): SessionKey {
   const colon = key.indexOf(":");
   const [userId = decodeURIComponent(key.slice(0, colon)), sessionId = key.slice(colon + 1)] = names ?? [];
   return { appName, userId, sessionId };
 }
 
-function draftOf({ commits: version, lastUpdateTime: order }: Omit<Head, "listed">): Draft<never> {
+function draftOf({ commits: version, lastUpdateTime: order }: Omit<Head, "listed">) {
   return { version, order };
 }

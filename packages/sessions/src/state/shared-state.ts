@@ -1,7 +1,7 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { parseRevision, retry } from "@scrollback/store-core/internal";
+import { type Clock, parseRevision, retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import type { SessionClock, Stamps } from "../clock.ts";
+import type { Stamps } from "../clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
 import type { SessionKey } from "../session.ts";
@@ -74,10 +74,10 @@ export class SharedStates {
   readonly #cache = new LRUCache<string, CachedState>({ max: CACHE_SIZE });
   #tickets = 0;
   readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #clock: SessionClock;
+  readonly #clock: Clock;
   readonly #stamps: Stamps;
 
-  constructor(stores: StoreFactory, clock: SessionClock, stamps: Stamps) {
+  constructor(stores: StoreFactory, clock: Clock, stamps: Stamps) {
     this.#stores = stores;
     this.#clock = clock;
     this.#stamps = stamps;

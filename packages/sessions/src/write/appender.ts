@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "@scrollback/collections";
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
+import { type Clock, retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import type { SessionClock, Stamps } from "../clock.ts";
+import type { Stamps } from "../clock.ts";
 import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
 import { refresh, show } from "../read/live-session.ts";
 import {
@@ -41,7 +41,7 @@ export interface AppenderParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
   readonly lists: SessionLists;
-  readonly clock: SessionClock;
+  readonly clock: Clock;
   readonly stamps: Stamps;
   readonly staleWriter: "reject" | "reload";
   readonly usedEventId: "refuse" | "replace";

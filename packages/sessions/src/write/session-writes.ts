@@ -1,6 +1,6 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { retry } from "@scrollback/store-core/internal";
-import type { SessionClock, Stamps } from "../clock.ts";
+import { type Clock, retry } from "@scrollback/store-core/internal";
+import type { Stamps } from "../clock.ts";
 import { CREATE_RETRIES, WRITE_RETRIES } from "../limits.ts";
 import {
   type ListedSession,
@@ -20,7 +20,7 @@ export interface WriteParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
   readonly lists: SessionLists;
-  readonly clock: SessionClock;
+  readonly clock: Clock;
   readonly stamps: Stamps;
   readonly appender: Appender;
 }

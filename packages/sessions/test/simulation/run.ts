@@ -2,15 +2,14 @@ import {
   createMemoryBackend,
   type Ended,
   type Interval,
+  type Run,
   runScenario,
   type Scenario,
   type SimulatedClient,
   SimulationFailure,
-  type SimulationOptions,
-  type SimulationResult,
   type World,
 } from "@scrollback/simulator";
-import { createStores, REPLY_TIMEOUT_MS } from "@scrollback/store-core/driver";
+import { createStores, REQUEST_TIMEOUT_MS } from "@scrollback/store-core/driver";
 import { type Session, type SessionEvent, SessionService } from "../../src/index.ts";
 import type { SessionKey } from "../../src/session.ts";
 import { type Append, type Creation, ownKeys, SessionModel, sharedKeys } from "./model.ts";
@@ -19,19 +18,19 @@ const appName = "app";
 const users = ["ada", "bob"] as const;
 
 /** Runs one simulation of sessions: several processes, each with its own service, on one memory driver behind a faulty network. */
-export function run(options: SimulationOptions): Promise<SimulationResult> {
+export const run: Run = (options) => {
   return runScenario(
     {
       name: "sessions",
       acts: 150,
       // The memory driver remembers the operations of a deleted session for as long as requests of drivers take.
-      latestMs: REPLY_TIMEOUT_MS,
+      latestMs: REQUEST_TIMEOUT_MS,
       createBackend: createMemoryBackend,
       create: (world) => new SessionScenario(world),
     },
     options,
   );
-}
+};
 
 /** A process: a service, and the session objects of its callers. */
 interface Process {

@@ -104,11 +104,6 @@ export interface CommitRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Returns the time at which a thread expires after a commit at the time `at`, in milliseconds since 1970; undefined: never. */
-export function expiryAfter({ ttlMs }: Pick<CommitRequest, "ttlMs">, at: number): number | undefined {
-  return ttlMs === undefined ? undefined : at + ttlMs;
-}
-
 /** The outcome of a commit. `revision` is the new one, the one of the first commit, or the thread's current one. */
 export type CommitOutcome =
   | { readonly outcome: "committed" | "repeated"; readonly revision: Revision }
@@ -359,13 +354,13 @@ export const REMEMBERED_OPERATIONS = 64;
 export const REMEMBERED_MS = 10_000;
 
 /**
- * The timeout of a reply to a client that an adapter opens, in milliseconds. It is shorter than store-core's 5 seconds of retries, so that
- * a request without a reply is sent again.
+ * The timeout of a client that an adapter opens, in milliseconds: of a connection, and of a reply. It is shorter than store-core's 5
+ * seconds of retries, so that a request without a reply is sent again.
  */
-export const REPLY_TIMEOUT_MS = 4_000;
+export const REQUEST_TIMEOUT_MS = 4_000;
 
 /**
  * The time in milliseconds after the first attempt within which a repeated request must be sent. It arrives within
- * `REPLY_TIMEOUT_MS` more or not at all, so the driver still remembers the first attempt.
+ * `REQUEST_TIMEOUT_MS` more or not at all, so the driver still remembers the first attempt.
  */
-export const REPEATED_WITHIN_MS = REMEMBERED_MS - REPLY_TIMEOUT_MS;
+export const REPEATED_WITHIN_MS = REMEMBERED_MS - REQUEST_TIMEOUT_MS;

@@ -1,8 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "../arguments.ts";
-import { parseRevision, type Revision } from "../driver/revision.ts";
+import { formatCursor, parseCursor, parseRevision, type Revision } from "../driver/revision.ts";
 import { StoreError } from "../errors.ts";
-import { formatCursor, parseCursor } from "../store/cursor.ts";
 import type { PortableStore } from "../store/portable-store.ts";
 import type { ThreadPage } from "../store/store.ts";
 import { MESSAGES_AT_ONCE, type ReadPosition, ThreadReader } from "../store/thread-reader.ts";

@@ -19,7 +19,8 @@ import { digestOf } from "../codec/digest.ts";
 import { type CommitRequest, type Driver, REPEATED_WITHIN_MS } from "../driver/driver.ts";
 import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
-import { type ChatMessage, chatMessageTraits, type MessageTraits } from "../message/message.ts";
+import { chatMessageTraits } from "../message/chat-message-traits.ts";
+import type { ChatMessage, MessageTraits } from "../message/message.ts";
 import { checkNodeVersion } from "../runtime.ts";
 import { asCheck, logged } from "../store/debug-log.ts";
 import { offerTelemetry } from "../store/opentelemetry.ts";
@@ -103,7 +104,7 @@ export function createStores<M = ChatMessage>(
   };
   offerTelemetry();
   const used = logged(driver);
-  const setup = options.setup && used.setup ? new SetupOnDemand(used) : undefined;
+  const setup = options.setup && used.setup ? new SetupOnDemand(used) : null;
   return factoryOf(new StoreContext<M>(used, given, { codec, traits, onCorruptRecord, clock, setup }));
 }
 

@@ -1,9 +1,9 @@
 import type { Codec } from "../codec/codec.ts";
-import type { Revision } from "../driver/revision.ts";
+import type { Cursor, Revision } from "../driver/revision.ts";
 import type { StoreError } from "../errors.ts";
 import type { ChatMessage, MessageTraits } from "../message/message.ts";
 import type { StoreSettings } from "../store/state.ts";
-import type { Cursor, MessageStore, WriteOptions } from "../store/store.ts";
+import type { MessageStore, WriteOptions } from "../store/store.ts";
 import type { Trimming } from "../trimming/trimming.ts";
 import type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 import type { IndexList, ListIndexesOptions, StoreIndex } from "./store-index.ts";

@@ -8,7 +8,6 @@ import {
   type DeleteRequest,
   type Driver,
   type DriverCapabilities,
-  expiryAfter,
   type ListedThread,
   type ListRequest,
   MAX_VALUE_BYTES,
@@ -288,7 +287,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   thread.bounds = plan.bounds;
   thread.search = plan.search;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
-  thread.expiresAt = expiryAfter(request, at);
+  thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
   thread.updatedAt = request.updatedAt;
   thread.commits += 1;
   const revision = formatRevision(thread.incarnation, thread.commits);

@@ -1,5 +1,5 @@
 import { isObject } from "../arguments.ts";
-import { blocksOf, contentProblem } from "./foreign-messages.ts";
+import { blocksOf, contentProblem } from "./blocks.ts";
 import type { MessageTraits, Role } from "./message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

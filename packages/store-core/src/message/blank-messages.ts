@@ -28,7 +28,7 @@ export function withoutBlanks<M extends ChatMessage>(messages: readonly M[]): M[
  *
  * @param metadata by provider.
  */
-export function isBlankText(text: string, metadata?: Readonly<Record<string, unknown>>): boolean {
+function isBlankText(text: string, metadata?: Readonly<Record<string, unknown>>): boolean {
   if (text.trim() !== "") return false;
   return !Object.values(metadata ?? {}).some((fields) => Object(fields).thoughtSignature !== undefined);
 }

@@ -1,5 +1,4 @@
-import { invalid } from "../arguments.ts";
-import { chatMessageTraits } from "./message.ts";
+import { checkMessages } from "./chat-message-traits.ts";
 
 /** A part of a message that a conversion loses. */
 export interface Lost {
@@ -95,23 +94,4 @@ function isInside(inner: string, path: string): boolean {
 function join(path: string, key: string): string {
   if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path === "" ? key : `${path}.${key}`;
-}
-
-/**
- * Checks the input of a conversion.
- *
- * @param check Returns the problem of a value that is not a message. Default: the check of {@link chatMessageTraits}.
- * @throws StoreError `INVALID_ARGUMENT` that names `owner` and the index of the first value that is not a message.
- */
-export function checkMessages(
-  owner: string,
-  messages: unknown,
-  check: (message: unknown) => string | undefined = (message) => chatMessageTraits.check?.(message),
-): void {
-  if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array of messages`);
-  // By index, because a hole in the array is not a message either.
-  for (let index = 0; index < messages.length; index++) {
-    const problem = check(messages[index]);
-    if (problem) invalid(`${owner}: messages[${index}]: ${problem}`);
-  }
 }

@@ -2,7 +2,8 @@ import { LRUCache } from "lru-cache";
 import { reporter } from "../callbacks.ts";
 import { StoreError } from "../errors.ts";
 import { emitWarning } from "../runtime.ts";
-import { type ChatMessage, chatMessageTraits, type MessageTraits, type Part } from "./message.ts";
+import { chatMessageTraits } from "./chat-message-traits.ts";
+import type { ChatMessage, MessageTraits, Part } from "./message.ts";
 
 /** A tool call without its result, or a result without its call. */
 export interface UnpairedTool {

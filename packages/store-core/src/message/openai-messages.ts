@@ -1,5 +1,5 @@
 import { isObject } from "../arguments.ts";
-import { blocksOf, contentProblem } from "./foreign-messages.ts";
+import { blocksOf, contentProblem } from "./blocks.ts";
 import type { MessageTraits, Role } from "./message.ts";
 
 /** The fields of a message of chat completions or an item of the Responses API that the traits read. */

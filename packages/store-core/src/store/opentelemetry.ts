@@ -44,9 +44,12 @@ export function offerTelemetry(): void {
   // The API has no metrics before its version 1.3.
   let isMeasured = noMeter === undefined;
   subscribeLater(() => {
-    if (!isTraced && hasTracer(api)) {
-      isTraced = true;
-      once(SPANS, () => makeSpans(api));
+    if (!isTraced) {
+      const provider = api.trace.getTracerProvider();
+      // The API's own provider passes calls on to the registered one.
+      isTraced =
+        !(provider instanceof api.ProxyTracerProvider) || provider.getDelegateTracer(SCOPE) !== undefined;
+      if (isTraced) once(SPANS, () => makeSpans(api));
     }
     if (!isMeasured && metrics.getMeter(SCOPE) !== noMeter) {
       isMeasured = true;
@@ -54,12 +57,6 @@ export function offerTelemetry(): void {
     }
     return isTraced && isMeasured;
   });
-}
-
-/** Whether a tracer provider is registered. The API's own one passes calls on to the registered one. */
-function hasTracer({ trace, ProxyTracerProvider }: Api): boolean {
-  const provider = trace.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(SCOPE) !== undefined;
 }
 
 function once(mark: symbol, subscribe: () => void): void {

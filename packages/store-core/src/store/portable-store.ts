@@ -1,26 +1,22 @@
 // Exceeds 300 lines because it implements every method of the protocol once, for all backends.
 import { randomUUID } from "node:crypto";
-import {
-  type Check,
-  checkOptions,
-  invalid,
-  isCount,
-  isId,
-  isObject,
-  isSignal,
-  isString,
-  isTtl,
-} from "../arguments.ts";
+import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "../arguments.ts";
 import { jsonCodec } from "../codec/codec.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "../codec/digest.ts";
 import { decodeMessage, isRecordTime, type MessageRecord, type ThreadEntry } from "../codec/record.ts";
 import type { MessageKind } from "../codec/record-location.ts";
 import { type CommitRequest, REPEATED_WITHIN_MS, type ThreadView } from "../driver/driver.ts";
-import { newIncarnation, type Revision } from "../driver/revision.ts";
+import {
+  boundsAt,
+  type CursorRange,
+  formatCursor,
+  newIncarnation,
+  parseCursor,
+  type Revision,
+} from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
-import { kindOf } from "../message/message.ts";
+import { kindOf } from "../message/chat-message-traits.ts";
 import { retryOnConflict, untilAborted } from "../retry.ts";
-import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, ExpireOptions, MessageStore, ReadOptions, ThreadPage, WriteOptions } from "./store.ts";
@@ -372,8 +368,9 @@ export class PortableStore<M> implements MessageStore<M> {
       const time = typeof createdAt === "number" ? createdAt : (createdAt[index] as number);
       let kind: MessageKind | undefined;
       try {
-        const problem = traits.check?.(message) ?? isObject(message);
+        const problem = traits.check?.(message);
         if (problem) invalid(problem);
+        if (Object(message) !== message || Array.isArray(message)) invalid("must be an object");
         kind = kindOf(message, traits);
         const write = { threadId, operationId, kind, index, createdAt: time };
         records.push({ kind, createdAt: time, text: codec.encode(message, write) });

@@ -26,7 +26,7 @@ export class StoreContext<M> {
   readonly writers: ReadonlyMap<string, Promise<unknown>>;
   /** The settings of the factory. */
   readonly settings: StoreSettings;
-  readonly #setup: SetupOnDemand | undefined;
+  readonly #setup: SetupOnDemand | null;
   readonly #shared: Shared;
 
   constructor(
@@ -37,7 +37,7 @@ export class StoreContext<M> {
       traits: MessageTraits<M>;
       onCorruptRecord: ((error: StoreError) => void) | undefined;
       clock: Clock;
-      setup: SetupOnDemand | undefined;
+      setup: SetupOnDemand | null;
     },
     shared: Shared = { alone: new Map() },
   ) {
@@ -116,57 +116,48 @@ export class StoreContext<M> {
    * Sends a request, and retries during a short outage of the backend, unless the driver sends each request once. Only for repeatable
    * operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
    */
-  request<T>(
+  async request<T>(
     operation: () => Promise<T>,
     signal?: AbortSignal,
     onRetry?: (error: StoreError) => void,
-  ): Promise<T> {
-    return this.#repeatedly(this.#prepared(operation, signal), signal, onRetry);
-  }
-
-  /** Sends a request once: it must not be repeated. */
-  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#once(this.#prepared(operation, signal), signal);
-  }
-
-  /** Runs the driver's setup, then `check`, as {@link StoreContext.request} does. */
-  async setUp(check: () => Promise<unknown>): Promise<void> {
-    await this.#repeatedly(async () => {
-      await this.driver.setup?.();
-      this.#setup?.done();
-      await check();
-    });
-  }
-
-  /** The operation with the setup that it needs, if the factory has the option `setup`. */
-  #prepared<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): () => Promise<T> {
-    const setup = this.#setup;
-    if (!setup) return operation;
-    const assertWanted = () => {
-      this.assertOpen();
-      throwIfAborted(signal);
-    };
-    return () => setup.send(operation, assertWanted);
-  }
-
-  async #repeatedly<T>(
-    operation: () => Promise<T>,
-    signal?: AbortSignal,
-    onRetry?: (error: StoreError) => void,
+    setup: SetupOnDemand | null = this.#setup,
   ): Promise<T> {
     this.assertOpen();
-    const attempt = () => this.#once(operation, signal);
+    const send = setup ? () => setup.send(operation, () => this.#assertWanted(signal)) : operation;
+    const attempt = () => this.#once(send, signal);
     if (this.driver.sendsOnce) return await attempt();
     const { clock } = this;
     const began = clock.monotonic();
     try {
       // Without the layers that a signal needs, because the first attempt is nearly always the only one.
-      return await (signal ? attempt() : operation());
+      return await (signal ? attempt() : send());
     } catch (error) {
       const failure = signal ? error : this.toStoreError(error);
       const isRetryable = duringOutage(clock, onRetry, began);
       return await retryAfter(failure, attempt, { isRetryable, signal, clock });
     }
+  }
+
+  /** Sends a request once: it must not be repeated. */
+  once<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const setup = this.#setup;
+    const send = setup ? () => setup.send(operation, () => this.#assertWanted(signal)) : operation;
+    return this.#once(send, signal);
+  }
+
+  /** Runs the driver's setup, then `check`, as {@link StoreContext.request} does. */
+  async setUp(check: () => Promise<unknown>): Promise<void> {
+    const setUp = async () => {
+      await this.driver.setup?.();
+      this.#setup?.done();
+      await check();
+    };
+    await this.request(setUp, undefined, undefined, null);
+  }
+
+  #assertWanted(signal: AbortSignal | undefined): void {
+    this.assertOpen();
+    throwIfAborted(signal);
   }
 
   #once<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {

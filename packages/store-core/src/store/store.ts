@@ -1,9 +1,6 @@
-import type { Revision } from "../driver/revision.ts";
+import type { Cursor, Revision } from "../driver/revision.ts";
 import type { ChatMessage } from "../message/message.ts";
 import type { StoreState } from "./state.ts";
-
-/** An opaque position in a thread, for `before` and `after` of {@link ReadOptions}. Valid in every process. */
-export type Cursor = string;
 
 /** The contents of a commit. One atomic step drops, appends, sets the metadata and trims, in this order. */
 export interface Change<M = ChatMessage> {

@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { jsonCodec } from "../codec/codec.ts";
-import type { Revision } from "../driver/revision.ts";
+import { type Cursor, formatCursor, parseCursor, type Revision } from "../driver/revision.ts";
 import { StoreError } from "../errors.ts";
-import { formatCursor, parseCursor } from "./cursor.ts";
-import type { Cursor, MessageStore, ReadOptions, ThreadPage } from "./store.ts";
+import type { MessageStore, ReadOptions, ThreadPage } from "./store.ts";
 
 /** The maximum number of messages on a page. */
 export const MESSAGES_AT_ONCE = 500;

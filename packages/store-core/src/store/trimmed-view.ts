@@ -1,8 +1,8 @@
 import type { ThreadEntry } from "../codec/record.ts";
 import type { Driver, ReadRequest, ThreadView } from "../driver/driver.ts";
+import { boundsAt, type CursorRange } from "../driver/revision.ts";
 import { SequenceBounds } from "../trimming/bounds.ts";
 import { NOT_SEARCHED, type Trimming, trim } from "../trimming/trimming.ts";
-import { boundsAt, type CursorRange } from "./cursor.ts";
 
 /** The maximum number of attempts to read the newest messages and the leading one at the same revision. */
 const MAX_ATTEMPTS = 3;

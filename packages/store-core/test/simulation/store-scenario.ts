@@ -7,12 +7,6 @@ import { parseRevision } from "../../src/internal.ts";
 
 const THREAD = "thread";
 
-/** Receives what takes effect at the backend, in this order. */
-export interface StoreEffects {
-  committed(operationId: string, revision: Revision): void;
-  deleted(operationId: string): void;
-}
-
 interface Change {
   readonly drop: number | "all";
   readonly append: readonly ChatMessage[];
@@ -47,7 +41,7 @@ const NO_STATE: State = {
 };
 
 /** Checks that each commit takes place once, as a whole, and that each read returns the thread at one moment of the read. */
-export class StoreScenario implements Scenario, StoreEffects {
+export class StoreScenario implements Scenario {
   readonly #world: World;
   readonly #settings: { maxMessages?: number; trimming?: "exact" | "turns"; ttlMs?: number };
   readonly #operations = new Map<string, Operation>();
@@ -56,15 +50,12 @@ export class StoreScenario implements Scenario, StoreEffects {
   readonly #orphans: Operation[] = [];
   readonly #clients = new Map<SimulatedClient, StoreFactory>();
   readonly #revisions = new Set<Revision>();
-  readonly #toleranceMs: number;
   readonly #history: State[] = [NO_STATE];
   #count = 0;
 
-  /** @param toleranceMs the milliseconds before and after its expiry in which a thread may exist or not. */
-  constructor(world: World, toleranceMs: number) {
+  constructor(world: World) {
     const { random } = world;
     this.#world = world;
-    this.#toleranceMs = toleranceMs;
     const maxMessages = random.pick(undefined, 1, 3, 8);
     const ttlMs = random.pick(undefined, undefined, 60_000, 3_600_000);
     this.#settings = {
@@ -89,12 +80,13 @@ export class StoreScenario implements Scenario, StoreEffects {
     }
   }
 
+  /** A commit takes effect at the backend. */
   committed(id: string, revision: Revision): void {
     const operation = this.#operations.get(id) as Operation;
     const newest = this.#newest();
     const incarnation = (one: Revision | null) => one !== null && parseRevision(one).incarnation;
     const isContinued = incarnation(newest.revision) === incarnation(revision);
-    if (isContinued ? this.#hasExpired(newest) : newest.revision !== null && !this.#mayHaveExpired(newest))
+    if (isContinued ? this.#hasExpired(newest) : newest.revision !== null && !this.#hasExpired(newest))
       this.#world.fail("C11", `${id} made ${revision} of ${newest.revision}, until ${newest.expiresAt}`);
     const before = isContinued ? newest : NO_STATE;
     const last = operation.commits.at(-1);
@@ -276,23 +268,19 @@ export class StoreScenario implements Scenario, StoreEffects {
     return this.#history.at(-1) ?? NO_STATE;
   }
 
-  #mayHaveExpired({ expiresAt }: State): boolean {
-    return expiresAt - this.#toleranceMs <= this.#world.backendWall();
-  }
-
   #mayForgetOperations(state: State): boolean {
     const { deletedAt = Number.POSITIVE_INFINITY } = state;
-    return this.#mayHaveExpired(state) || this.#world.backendWall() - deletedAt >= REMEMBERED_MS;
+    return this.#hasExpired(state) || this.#world.backendWall() - deletedAt >= REMEMBERED_MS;
   }
 
   #hasExpired({ expiresAt }: State): boolean {
-    return expiresAt + this.#toleranceMs <= this.#world.backendWall();
+    return expiresAt <= this.#world.backendWall();
   }
 
   /** The states of the thread during a call. */
   #during({ start }: Interval): State[] {
     const first = this.#history.findLastIndex(({ at }) => at <= start);
     const states = this.#history.slice(first);
-    return states.some((state) => this.#mayHaveExpired(state)) ? [...states, NO_STATE] : states;
+    return states.some((state) => this.#hasExpired(state)) ? [...states, NO_STATE] : states;
   }
 }

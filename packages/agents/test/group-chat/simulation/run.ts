@@ -3,12 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import {
   createMemoryBackend,
   type Interval,
+  type Run,
   runScenario,
   type Scenario,
   type SimulatedClient,
   SimulationFailure,
-  type SimulationOptions,
-  type SimulationResult,
   type World,
 } from "@scrollback/simulator";
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
@@ -25,7 +24,7 @@ const ANSWERS_A_ROUND = 5;
 const THREAD = "chat";
 
 /** Runs one simulation of a group chat: several processes, each with its own chat, on one thread of a memory driver behind a faulty network. */
-export function run(options: SimulationOptions): Promise<SimulationResult> {
+export const run: Run = (options) => {
   return runScenario(
     {
       name: "group chat",
@@ -35,7 +34,7 @@ export function run(options: SimulationOptions): Promise<SimulationResult> {
     },
     options,
   );
-}
+};
 
 interface Process {
   readonly client: SimulatedClient;

@@ -1,4 +1,3 @@
-import { StoreError } from "../../errors.ts";
 import type { ErrorClassification } from "../driver.ts";
 import { type ConnectionFailure, unreachable } from "../unreachable.ts";
 
@@ -59,11 +58,6 @@ export function errorTable(backend: string): ErrorTable {
     },
   };
   return table;
-}
-
-/** The error that `setup()` throws for a server that it refuses. */
-export function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
-  return new StoreError(code, message, { retryable });
 }
 
 /** Whether Node could not reach a server or lost the connection to it. */

@@ -1,11 +1,5 @@
 import { type Check, invalid } from "../../arguments.ts";
 
-/**
- * The timeout of a connection of a client that an adapter opens, in milliseconds. Like `REPLY_TIMEOUT_MS` it is shorter than store-core's
- * 5 seconds of retries.
- */
-export const CONNECT_TIMEOUT_MS = 4_000;
-
 /** The client of a factory. */
 export interface UsedClient<Client> {
   readonly client: Client;

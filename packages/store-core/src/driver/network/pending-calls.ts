@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedError } from "../../errors.ts";
-import { unrefTimer } from "../../runtime.ts";
 
 /** The time that `close` waits for a client whose server may hang. */
 const CLOSE_TIMEOUT_MS = 500;
@@ -72,7 +71,7 @@ export function inTime<T>(reply: Promise<T>, ms: number, problem: string, { ref 
   return new Promise((resolve, reject) => {
     const late = () => reject(Object.assign(new Error(problem), { name: "TimeoutError" }));
     const timer = setTimeout(late, ms);
-    if (!ref) unrefTimer(timer);
+    if (!ref) timer.unref();
     const settle =
       <V>(how: (value: V) => void) =>
       (value: V) => {

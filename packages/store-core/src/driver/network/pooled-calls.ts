@@ -1,6 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { REPLY_TIMEOUT_MS } from "../driver.ts";
-import { CONNECT_TIMEOUT_MS } from "./options.ts";
+import { REQUEST_TIMEOUT_MS } from "../driver.ts";
 import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
 
 const NO_CONNECTION = "the pool had no connection in time";
@@ -52,7 +51,7 @@ export class PooledCalls<Connection extends EventEmitter> {
 
   /** Sends one request. Throws what it throws, a `TimeoutError`, or a `StoreError` `CLOSED`. */
   run<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
-    const limit = CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS;
+    const limit = 2 * REQUEST_TIMEOUT_MS;
     const deadline = performance.now() + limit;
     return this.#calls.run(() => this.#attempt(request, deadline), limit, NO_CONNECTION);
   }
@@ -75,7 +74,7 @@ export class PooledCalls<Connection extends EventEmitter> {
     }
     let reusable = false;
     try {
-      const reply = await inTime(request(connection), REPLY_TIMEOUT_MS, NO_REPLY, { ref: false });
+      const reply = await inTime(request(connection), REQUEST_TIMEOUT_MS, NO_REPLY, { ref: false });
       reusable = true;
       return reply;
     } catch (error) {
