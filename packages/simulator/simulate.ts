@@ -1,7 +1,7 @@
 /**
  * Runs a scenario with new seeds until one fails, and prints figures. Ends with exit code 1 if a run failed.
  *
- * - `node --conditions=scrollback-source packages/simulator/simulate.ts --scenario packages/sessions/test/simulation/run.ts
+ * - `node --conditions=scrollback-source packages/simulator/simulate.ts --scenario packages/store-core/test/simulation/run.ts
  *   [--steps 1000000] [--seed 1]` runs what the module exports as `run`.
  * - `... --replay --seed 7 [--acts 40] [--clients 2] [--without "pauses,crashes"]` runs one seed and prints its newest steps
  *   (`--lines 60`).

@@ -102,27 +102,4 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
       code: "CONFLICT",
     });
   });
-
-  test("the model's input and the revision of the write belong together, also during concurrent writes", async () => {
-    const store = stores.open("t");
-    let others = 2;
-    const busy: ThreadStore = {
-      addMessages: (...args) => store.addMessages(...args),
-      serialize: () => store.serialize(),
-      updateFromState: (state) => store.updateFromState(state),
-      listMessages: async () => {
-        const messages = await store.listMessages();
-        if (others-- > 0) await store.addMessages([{ role: "user", content: "in between" }]);
-        return messages;
-      },
-    };
-    const model = scripted("answer");
-    const agent = new ChatAgent({ model });
-    const thread = agent.getNewThread({
-      messageStore: Object.assign(busy, { read: store.read.bind(store) }),
-    });
-    await runIt(agent, "one", { thread });
-    expect(asked(model)).toEqual(["user: in between", "user: in between", "user: one"]);
-    expect(await listOf("t")).toHaveLength(4);
-  });
 });

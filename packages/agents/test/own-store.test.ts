@@ -43,14 +43,6 @@ describe("a custom store with only the four methods", () => {
     expect(asked(model)).toEqual(["user: I am Alice.", "assistant: Hello, Alice.", "user: Who am I?"]);
   });
 
-  test("a second concurrent run is rejected at its start", async () => {
-    const agent = new ChatAgent({ model: scripted(() => "x") });
-    const thread = agent.getNewThread({ messageStore: new ListStore() });
-    const first = agent.run("one", { thread });
-    expect(await failureOf(agent.run("two", { thread }))).toMatchObject({ code: "CONFLICT" });
-    await first;
-  });
-
   test("without revisions a write by another process is not detected", async () => {
     const store = new ListStore();
     const model = scripted(() => {

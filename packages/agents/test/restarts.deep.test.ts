@@ -1,6 +1,4 @@
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onEachBackend } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { declareRestarts } from "./restarts.ts";
 
-declareRestarts("SQLite", async () => scratchUrl());
-for (const backend of ["MongoDB", "DynamoDB"] as const) declareRestarts(backend, () => newServerUrl(backend));
+onEachBackend(declareRestarts);

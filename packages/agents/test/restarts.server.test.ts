@@ -1,4 +1,4 @@
-import { newServerUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareRestarts } from "./restarts.ts";
 
-declareRestarts("Redis", () => newServerUrl("Redis"));
+onServer("Redis", declareRestarts);

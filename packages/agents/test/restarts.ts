@@ -1,70 +1,76 @@
-import { beforeAll, describe, expect, test } from "vitest";
-import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
-import type { ThreadState } from "../src/thread/thread-state.ts";
-import { lines, weatherCall } from "./models.ts";
-import { AgentProcess, turn } from "./processes.ts";
+import type { StoreFactory } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { AgentGroupChat } from "../src/group-chat/index.ts";
+import { ChatAgent } from "../src/index.ts";
+import { actor, dialogue, user } from "./group-chat/cast.ts";
+import { asked, lines, scripted, weatherCall, weatherTools } from "./models.ts";
 
-const firstTurn = [
-  "user: How warm is it in Ghent?",
-  "assistant: [tool-call]",
-  "tool: [tool-result]",
-  "assistant: 21 degrees.",
-];
-const begin = {
-  input: "How warm is it in Ghent?",
-  answers: [weatherCall("Ghent"), "21 degrees."],
-};
-
-/** A conversation across several processes. `newUrl` returns the URL of new, empty stores. */
-export function declareRestarts(backend: string, newUrl: () => Promise<string>): void {
-  let url: string;
-  beforeAll(async () => {
-    url = await newUrl();
-    await using stores = await openTestStores(url);
-    await stores.setup();
+/** Declares a conversation over several processes: each turn has a client, an agent and a thread object of its own. */
+export function declareRestarts(backend: string, open: () => Promise<StoreFactory>): void {
+  test(`a conversation over several processes on ${backend} continues, with nothing lost or duplicated`, async () => {
+    await using first = await open();
+    await first.setup();
+    const turn = async (state: unknown, input: string, ...answers: Parameters<typeof scripted>) => {
+      await using stores = await open();
+      const model = scripted(...answers);
+      const agent = new ChatAgent({ model, stores, tools: weatherTools().tools });
+      const thread = state === undefined ? agent.getNewThread() : await agent.deserializeThread(state);
+      const failed = await agent.run(input, { thread }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      const stored = lines((await thread.messageStore?.listMessages()) ?? []);
+      return {
+        failed,
+        stored,
+        asked: asked(model),
+        state: JSON.parse(JSON.stringify(await thread.serialize())),
+      };
+    };
+    const warm = [
+      "user: How warm?",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+      "assistant: 21 degrees.",
+    ];
+    const one = await turn(undefined, "How warm?", weatherCall("Ghent"), "21 degrees.");
+    expect(one.stored).toEqual(warm);
+    const dying = await turn(one.state, "And in Bruges?", { error: new Error("the process dies") });
+    expect(dying.failed).toBeDefined();
+    const two = await turn(one.state, "And in Bruges?", "20 degrees.");
+    expect(two.asked).toEqual([...warm, "user: And in Bruges?"]);
+    const three = await turn(two.state, "Thanks", "You're welcome.");
+    expect(three.stored).toEqual([
+      ...[...warm, "user: And in Bruges?", "assistant: 20 degrees."],
+      ...["user: Thanks", "assistant: You're welcome."],
+    ]);
   });
 
-  // Concurrent, because they mostly wait for their processes, and each has a thread of its own.
-  describe(`a conversation over several processes on ${backend}`, { concurrent: true }, () => {
-    test("continues in a second and a third process, with nothing lost or duplicated", async () => {
-      const first = await turn({ url, ...begin });
-      expect(first.stored).toEqual(firstTurn);
-      const second = await turn({
-        url,
-        state: first.state,
-        input: "And in Bruges?",
-        answers: ["20 degrees."],
-      });
-      expect(second.asked).toEqual([...firstTurn, "user: And in Bruges?"]);
-      const third = await turn({ url, state: second.state, input: "Thanks", answers: ["You're welcome."] });
-      expect(third.stored).toEqual([
-        ...firstTurn,
-        "user: And in Bruges?",
-        "assistant: 20 degrees.",
-        "user: Thanks",
-        "assistant: You're welcome.",
-      ]);
-    });
-
-    /** The current content of the thread of a state. */
-    async function stored(state: unknown): Promise<string[]> {
-      await using stores = await openTestStores(url);
-      return lines(await stores.restore((state as ThreadState).storeState).listMessages());
-    }
-
-    test("a process killed during a turn has stored its input, and the next one answers it", async () => {
-      const { state } = await turn({ url, ...begin });
-      const doomed = new AgentProcess({
-        url,
-        state,
-        input: "And in Bruges?",
-        answers: [weatherCall("Bruges"), "never said"],
-        waitAt: 2,
-      });
-      await (await doomed.waiting()).kill();
-      expect(await stored(state)).toEqual([...firstTurn, "user: And in Bruges?"]);
-      const again = await turn({ url, state, input: "And in Bruges?", answers: ["20 degrees."] });
-      expect(again.stored).toEqual([...firstTurn, "user: And in Bruges?", "assistant: 20 degrees."]);
-    });
+  test(`a group chat on ${backend} continues in another process, after one died in a turn`, async () => {
+    await using first = await open();
+    await first.setup();
+    const inProcess = async (act: (chat: AgentGroupChat) => Promise<unknown>, writes?: { error: Error }) => {
+      await using stores = await open();
+      const agents = [actor("Planner"), actor("Writer", writes && [writes])];
+      return await act(new AgentGroupChat({ agents, store: stores.open("group"), maximumIterations: 2 }));
+    };
+    const invoke = async (chat: AgentGroupChat) => {
+      for await (const _ of chat.invoke()) {
+      }
+    };
+    await inProcess(
+      async (chat) => {
+        await chat.addMessages([user("A slogan?")]);
+        await expect(invoke(chat)).rejects.toThrow("the process dies");
+      },
+      { error: new Error("the process dies") },
+    );
+    await inProcess(invoke);
+    expect(await inProcess(async (chat) => dialogue(await chat.getMessages()))).toEqual([
+      "Planner: Planner 1",
+      "Writer: Writer 1",
+      "Planner: Planner 1",
+      "user: A slogan?",
+    ]);
   });
 }

@@ -5,7 +5,6 @@ import { expect, test, vi } from "vitest";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { snapshotOf } from "./snapshots.ts";
 
-const sessionId = "s";
 const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
   store.saveSnapshot(snapshot.snapshotId, () => snapshot);
 
@@ -49,42 +48,6 @@ test("an older snapshot that was being read is not reported after a newer one", 
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(reported).toEqual(["aborted"]);
   end();
-});
-
-test("a callback that throws neither rejects the save nor ends the process", async () => {
-  const stores = createMemoryStores();
-  const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
-  const errors: unknown[] = [];
-  const watching = new ScrollbackSessionStore({
-    stores,
-    pollIntervalMs: 5,
-    onError: (error) => errors.push(error),
-  });
-  const unhandled: unknown[] = [];
-  const note = (error: unknown) => unhandled.push(error);
-  process.on("unhandledRejection", note);
-  const failing = () => {
-    throw new StoreError("CONFLICT", "the callback failed");
-  };
-  let mutations = 0;
-  const ends = [store, watching].map((one) => one.onSnapshotStateChange("one", failing));
-  const reported: string[] = [];
-  ends.push(watching.onSnapshotStateChange("one", ({ snapshotId }) => reported.push(snapshotId)));
-  try {
-    const saved = await store.saveSnapshot("one", () => {
-      mutations++;
-      return snapshotOf("one", { sessionId });
-    });
-    expect([saved, mutations]).toEqual(["one", 1]);
-    // The other store polls.
-    await expect.poll(() => reported).toEqual(["one"]);
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(errors).toEqual([expect.objectContaining({ message: "the callback failed" })]);
-    expect(unhandled).toEqual([]);
-  } finally {
-    process.off("unhandledRejection", note);
-    for (const end of ends) end();
-  }
 });
 
 test("watching continues after an outage, and ends when the stores are closed", async () => {

@@ -289,16 +289,6 @@ test("an item that cannot be stored is refused with its place by every call, and
   expect(await session.getItems()).toEqual([call("1")]);
 });
 
-test("the stores stay open, and calls fail with CLOSED after they are closed", async () => {
-  const stores = createMemoryStores();
-  const session = new ScrollbackSession({ stores });
-  await session.addItems([user("a")]);
-  await session.clearSession();
-  expect(await stores.open("other").listMessages()).toEqual([]);
-  await stores.close();
-  await expect(session.getItems()).rejects.toMatchObject({ code: "CLOSED" });
-});
-
 test("different ids have different threads", () => {
   const stores = createMemoryStores();
   const ids = ["a", "a:b", "a%3Ab", "A", "ä", "x".repeat(300), "x".repeat(301), "#"];

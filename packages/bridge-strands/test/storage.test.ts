@@ -1,14 +1,12 @@
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
-import { Agent, SessionManager } from "@strands-agents/sdk";
 import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { wrappedIndex } from "../../../conformance-tests/test/fixtures/wrapped-index.ts";
 import { ScrollbackStorage } from "../src/index.ts";
-import { EchoModel } from "./echo-model.ts";
 import { declareStorageTests } from "./storage-tests.ts";
 
 const memoryDriver = new MemoryDriver();
@@ -48,24 +46,6 @@ test("any steps of two processes have the same outcomes as with InMemoryStorage"
   );
 });
 
-test("a deleted session leaves no value and no name", async () => {
-  const stores = createMemoryStores();
-  const storage = new ScrollbackStorage({ stores });
-  for (const sessionId of ["ada", "bob"]) {
-    const sessionManager = new SessionManager({ sessionId, storage });
-    const agent = new Agent({ model: new EchoModel(), sessionManager, printer: false });
-    await agent.invoke("Which tram?");
-    await storage.flush();
-    if (sessionId === "ada") await sessionManager.deleteSession();
-  }
-  const keys = await storage.list("");
-  expect(keys.length).toBeGreaterThan(0);
-  for (const one of keys) expect(one).toContain("bob");
-  const groups = (await stores.listIndexes()).names;
-  expect(groups.length).toBeGreaterThan(0);
-  for (const group of groups) expect(group).toContain("session%2Fbob");
-});
-
 test("after a backend has lost its indexes, a rebuild lists all keys again", async () => {
   const stores = createMemoryStores();
   const storage = new ScrollbackStorage({ stores });
@@ -95,22 +75,6 @@ test("a deletion by another process leaves no name, also if a reader tells the l
     for (const storage of [deleter, reader, writer]) await storage.flush();
     expect((await stores.listThreads()).threads).toEqual([]);
     expect((await stores.listIndexes()).names).toEqual([]);
-  }
-});
-
-test("a key that two processes create concurrently is listed once, and one deletion removes it", async () => {
-  const stores = createMemoryStores();
-  const pair = [1, 2].map(() => new ScrollbackStorage({ stores }));
-  for (let round = 0; round < 5; round++) {
-    const keys = [`s/${round}/a`, `s/${round}/b`];
-    await Promise.all(
-      keys.flatMap((one) => pair.map((storage, index) => storage.write(one, new Uint8Array([index])))),
-    );
-    for (const storage of pair) await storage.flush();
-    expect(await pair[0]?.list(`s/${round}/`)).toEqual(keys);
-    for (const one of keys) await pair[round % 2]?.delete(one);
-    expect(await pair[1]?.list(`s/${round}/`)).toEqual([]);
-    for (const one of keys) expect(await pair[0]?.read(one)).toBeNull();
   }
 });
 

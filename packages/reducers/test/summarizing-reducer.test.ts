@@ -57,6 +57,9 @@ test.each([
   ],
   ["u a c:x r:x u a a", 1, 3, "u0 a1", "[summary 1] u4 a5 a6", "back to a question"],
   ["u a q:x Y:x r:x a a", 1, 4, "u0 a1 a5", "[summary 1] a6", "an approval is no question"],
+  ["s m u a", 2, 0, "nothing", "s0 m1 u2 a3", "an earlier summary keeps its position"],
+  ["s u a m u a", 2, 0, "nothing", "s0 m3 u4 a5", "and replaces the messages before it"],
+  ["u m a m u a u", 1, 0, "m3 u4 a5", "[summary 1] u6", "the last one of several"],
 ])(
   "%s, targetCount %i, threshold %i: summarises %s into %s (%s)",
   async (letters, target, threshold, asked, reduced) => {
@@ -82,23 +85,6 @@ test("tool content without other messages to summarise is dropped without a mode
 });
 
 describe("the request", () => {
-  test("asks for at most five sentences about both sides and the information needed to continue", async () => {
-    const { model, requests } = summarizer();
-    await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("u a u"));
-    expect(requests[0]?.instructions).toBe(SUMMARY_INSTRUCTIONS);
-    for (const word of [
-      "at most five sentences",
-      "user",
-      "assistant",
-      "to go on",
-      "earlier summary",
-      "everything important",
-    ]) {
-      expect(SUMMARY_INSTRUCTIONS).toContain(word);
-    }
-    expect(SUMMARY_INSTRUCTIONS).toMatch(/not criticise, speculate or comment/);
-  });
-
   test("uses the given instructions instead", async () => {
     const { model, requests } = summarizer();
     const instructions = "Zwei Sätze.";
@@ -164,19 +150,6 @@ describe("the summary", () => {
       content: "they met",
       metadata: { type: "scrollback.summary" },
     });
-  });
-
-  test("keeps its position if there is nothing to summarise", async () => {
-    expect(await summarized("s m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m1 u2 a3" });
-  });
-
-  test("replaces the messages before it, also if they are still in the history", async () => {
-    expect(await summarized("s u a m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m3 u4 a5" });
-    expect(await summarized("u a m u a u", 1)).toEqual({ asked: "m2 u3 a4", reduced: "[summary 1] u5" });
-  });
-
-  test("is the last one of several", async () => {
-    expect(await summarized("u m a m u a u", 1)).toEqual({ asked: "m3 u4 a5", reduced: "[summary 1] u6" });
   });
 
   test("is not confused with other messages with metadata", async () => {

@@ -1,12 +1,8 @@
 import { createMemoryStores } from "@scrollback/store-core";
-import { runSessionContract } from "./contract/index.ts";
-import { harnessOf } from "./harnesses.ts";
+import { runSessionContract } from "./contract/contract.ts";
 
-runSessionContract({
-  name: "memory",
-  // Threads in memory belong to one factory.
-  createHarness: async () => {
-    const stores = createMemoryStores();
-    return harnessOf(() => stores);
-  },
+// Threads in memory belong to one factory.
+runSessionContract("memory", async () => {
+  const stores = createMemoryStores();
+  return { openStores: () => stores };
 });

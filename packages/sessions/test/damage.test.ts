@@ -17,12 +17,14 @@ const of = (threadId: string) => `thread = (SELECT key FROM scrollback_threads W
 const session = of(threads.session("app", "ada", "b"));
 const damages: Record<string, string> = {
   "its state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${session}`,
+  "its state has a newer version": `UPDATE scrollback_metadata SET text = '{"version":2}' WHERE ${session}`,
   "its state is gone": `DELETE FROM scrollback_metadata WHERE ${session}`,
   "its commits are gone": `DELETE FROM scrollback_commits WHERE ${session}`,
   "an event is null": `UPDATE scrollback_messages SET text = 'null' WHERE ${session} AND sequence = 1`,
   "an event has no value": `UPDATE scrollback_messages SET text = '{"role":"user","content":"","metadata":null}' WHERE ${session} AND sequence = 1`,
   "its events are gone": `DELETE FROM scrollback_messages WHERE ${session}`,
   "the user's state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${of(threads.user("app", "ada"))}`,
+  "the user's state has a newer version": `UPDATE scrollback_metadata SET text = '{"version":2}' WHERE ${of(threads.user("app", "ada"))}`,
   "the user's state is gone": `DELETE FROM scrollback_metadata WHERE ${of(threads.user("app", "ada"))}`,
   "the app's state is damaged": `UPDATE scrollback_metadata SET text = '{"tit' WHERE ${of(threads.app("app"))}`,
 };
@@ -72,7 +74,12 @@ test("a damaged session, and the sessions of a user whose state is damaged, do n
   const idsOf = (list: readonly { userId: string; id?: string; sessionId?: string }[] = []) =>
     list.map(({ userId, id, sessionId }) => `${userId}:${id ?? sessionId}`).sort();
   for (const onCorruptRecord of [undefined, () => undefined]) {
-    for (const what of ["its state is damaged", "its state is gone", "its commits are gone"]) {
+    for (const [what, code] of [
+      ["its state is damaged", "CORRUPT"],
+      ["its state has a newer version", "UNSUPPORTED"],
+      ["its state is gone", "CORRUPT"],
+      ["its commits are gone", "CORRUPT"],
+    ] as const) {
       const { sessions } = await damaged(damages[what] ?? "", onCorruptRecord);
       for (const request of [app, ada]) {
         const page = await sessions.listSessions(request);
@@ -81,24 +88,24 @@ test("a damaged session, and the sessions of a user whose state is damaged, do n
         );
         expect(idsOf(page.unreadable), what).toEqual(["ada:b"]);
       }
-      await expect(sessions.getSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({
-        code: "CORRUPT",
-      });
+      await expect(sessions.getSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({ code });
       // The old events are not given to a new session.
-      await expect(sessions.createSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({
-        code: "CORRUPT",
-      });
+      await expect(sessions.createSession({ ...ada, sessionId: "b" })).rejects.toMatchObject({ code });
     }
-    for (const what of ["the user's state is damaged", "the user's state is gone"]) {
+    for (const [what, code] of [
+      ["the user's state is damaged", "CORRUPT"],
+      ["the user's state has a newer version", "UNSUPPORTED"],
+      ["the user's state is gone", "CORRUPT"],
+    ] as const) {
       const { sessions } = await damaged(damages[what] ?? "", onCorruptRecord);
       const page = await sessions.listSessions(app);
       expect(idsOf(page.sessions), what).toEqual(["bob:b"]);
       expect(idsOf(page.unreadable), what).toEqual(["ada:a", "ada:b", "ada:c"]);
-      await expect(sessions.listSessions(ada)).rejects.toMatchObject({ code: "CORRUPT" });
+      await expect(sessions.listSessions(ada)).rejects.toMatchObject({ code });
       // A write does not replace a state that it cannot read.
-      await expect(sessions.getUserState(ada)).rejects.toMatchObject({ code: "CORRUPT" });
+      await expect(sessions.getUserState(ada)).rejects.toMatchObject({ code });
       const request = { ...ada, sessionId: "d", state: { "user:x": 1 } };
-      await expect(sessions.createSession(request)).rejects.toMatchObject({ code: "CORRUPT" });
+      await expect(sessions.createSession(request)).rejects.toMatchObject({ code });
     }
   }
 });

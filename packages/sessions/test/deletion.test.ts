@@ -1,11 +1,7 @@
-import { setImmediate as otherEvents } from "node:timers/promises";
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
-import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
-import { sessionContract, trialOf } from "./contract/session-contract.ts";
-import { harnessOf } from "./harnesses.ts";
 
 const ada = { appName: "app", userId: "ada" };
 
@@ -62,28 +58,4 @@ test("each session that is created while its user is deleted is listed or delete
     await deleting.deleteUser(ada);
   }
   await creating.flush();
-});
-
-/** A driver, or an index, each of whose requests takes a while. */
-function slow<T extends object>(target: T): T {
-  return new Proxy(target, {
-    get(_target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (name === "index") return slow(value as object);
-      if (typeof value !== "function" || name === "classifyError") return value;
-      return async (...request: unknown[]) => {
-        await otherEvents();
-        const reply: unknown = await Reflect.apply(value, target, request);
-        await otherEvents();
-        return reply;
-      };
-    },
-  });
-}
-
-test("a user is deleted beside a busy service also if each request takes a while", async () => {
-  const driver = slow(new MemoryDriver());
-  const promise = sessionContract.find(({ title }) => title.includes("without a pause"));
-  await promise?.run(trialOf(harnessOf(() => createStores(driver))));
-  expect(promise).toBeDefined();
 });

@@ -68,34 +68,4 @@ describe.each([
       expect(entries).toEqual(before.entries);
     },
   );
-
-  test("a session neither hides others nor protects itself or its user from deletion", async () => {
-    const foreign = { version: 2, own: "secret" };
-    const store = stores.open(threads.session("app", "ada", "s"));
-    const write = async () => await store.commit({ metadata: code === "UNSUPPORTED" ? foreign : { own: 1 } });
-    await write();
-    for (const request of [app, ada]) {
-      const { sessions, unreadable } = await service().listSessions(request);
-      expect(sessions).toHaveLength(1);
-      expect(unreadable).toEqual([key]);
-    }
-    await service().deleteSession(key);
-    expect(await service().listSessions(app)).not.toHaveProperty("unreadable");
-    await service().createSession(key);
-    await write();
-    await service().deleteUser(ada);
-    expect(await service().listSessions(app)).toEqual({ sessions: [] });
-    expect((await service().createSession(key)).state).toEqual({ "app:a": 1 });
-  });
-
-  test("the state of a user does not hide the sessions of other users", async () => {
-    await service().createSession({ ...app, userId: "bob", sessionId: "b" });
-    await stores.open(threads.user("app", "ada")).commit({
-      metadata: code === "UNSUPPORTED" ? { version: 2 } : { own: 1 },
-    });
-    const { sessions, unreadable } = await service().listSessions(app);
-    expect(sessions.map(({ id }) => id)).toEqual(["b"]);
-    expect(unreadable).toHaveLength(2);
-    await expect(service().listSessions(ada)).rejects.toMatchObject({ code });
-  });
 });

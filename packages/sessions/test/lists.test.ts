@@ -251,15 +251,3 @@ describe("an index that has lost a part of its entries, as Redis does if it evic
       expect(await idsOf(sessions, request)).toEqual(["s2", "s1", "s0"]);
   });
 });
-
-test("an entry without a session is not shown, and goes with the session that expires", async () => {
-  const time = { now: 1_800_000_000_000 };
-  const wall = () => time.now;
-  const driver = new MemoryDriver({ clock: { wall } });
-  const stores = createStores(driver, { ttlMs: 60_000 }, { clock: { ...systemClock, wall } });
-  const sessions = new SessionService({ stores, clock: { ...systemClock, wall } });
-  await sessions.createSession({ ...ada, sessionId: "s" });
-  time.now += 61_000;
-  expect(await idsOf(sessions)).toEqual([]);
-  expect((await stores.listIndexes()).names).toEqual([]);
-});

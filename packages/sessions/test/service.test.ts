@@ -1,4 +1,4 @@
-import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
 import { SessionService, State } from "../src/index.ts";
 import { event, setting } from "./contract/values.ts";
@@ -42,26 +42,6 @@ describe("the service", () => {
   test("now sets the creation time of a session", async () => {
     const sessions = new SessionService({ stores: createMemoryStores(), now: () => 42 });
     expect((await sessions.createSession(key)).lastUpdateTime).toBe(42);
-  });
-
-  test("errors are StoreErrors, also after the stores are closed", async () => {
-    const stores = createMemoryStores();
-    const sessions = new SessionService({ stores });
-    const session = await sessions.createSession(key);
-    await stores.close();
-    for (const call of [
-      sessions.createSession(key),
-      sessions.getSession(key),
-      sessions.getOrCreateSession(key),
-      sessions.listSessions({ appName: "app" }),
-      sessions.appendEvent({ session, event: event() }),
-      sessions.deleteSession(key),
-      sessions.getAppState({ appName: "app" }),
-      sessions.getUserState({ appName: "app", userId: "ada" }),
-    ]) {
-      const error = await call.catch((reason) => reason);
-      expect(StoreError.is(error, "CLOSED")).toBe(true);
-    }
   });
 
   test('with usedEventId "replace" an event replaces the one with its id, and its delta is applied', async () => {

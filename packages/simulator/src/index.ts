@@ -7,7 +7,6 @@
 export type { SimulatedClient } from "./client.ts";
 export { SimulationFailure } from "./failure.ts";
 export { createMemoryBackend } from "./memory-backend.ts";
-export { Register } from "./register.ts";
 export { type Run, runScenario, type Scenario } from "./scenario.ts";
 export { runScenarioTests } from "./scenario-tests.ts";
 export type { Ended, Interval, World } from "./world.ts";

@@ -18,8 +18,6 @@ export interface NetworkOptions {
   readonly delayFactor: number;
   /** The share of writes that take days. */
   readonly daysUnderWay: number;
-  /** The most milliseconds after which a write takes effect, counted from when it was sent. */
-  readonly latestMs: number;
   readonly without: ReadonlySet<Fault>;
 }
 
@@ -83,16 +81,14 @@ export class Network {
 
   #send<T>(client: SimulatedClient, request: SimulatedRequest<T>): Promise<T> {
     const scheduler = this.#scheduler;
-    const { faultFactor: factor, daysUnderWay, latestMs } = this.#options;
+    const { faultFactor: factor, daysUnderWay } = this.#options;
     this.#requests += 1;
     const number = this.#requests;
     const words = scheduler.trace && request.words();
-    const isWrite = request.kind !== "read";
     scheduler.step("sent", client.index, number, words);
     return new Promise<T>((resolve, reject) => {
-      const latest = isWrite ? scheduler.now + latestMs : Number.POSITIVE_INFINITY;
       const happens = (time: number, then: (settle: () => void) => void, isEcho = false) =>
-        scheduler.at(Math.min(time, latest), () => {
+        scheduler.at(time, () => {
           scheduler.step("effect", client.index, number, words);
           request.run(isEcho).then(
             (value) => then(() => resolve(value)),
@@ -119,7 +115,7 @@ export class Network {
       // A process can stop just before a request leaves it, or just after.
       const leaves = this.#pauses(client) && this.#random.chance(0.5) ? client.pausedUntil : scheduler.now;
       let arrives = leaves + this.#delay();
-      if (isWrite && this.strikes("days under way", daysUnderWay)) {
+      if (request.kind !== "read" && this.strikes("days under way", daysUnderWay)) {
         arrives += (1 + this.#random.next() * (MOST_DAYS - 1)) * DAY;
         if (this.#random.chance(0.5)) {
           happens(arrives, nothing);

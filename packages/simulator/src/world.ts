@@ -34,8 +34,6 @@ export interface SimulatedBackend {
 /** What a backend may assume of every world, and its creation. */
 export interface WorldSetup {
   readonly name: string;
-  /** The most milliseconds after which a write still takes effect, counted from when it was sent. Default: unlimited. */
-  readonly latestMs?: number;
   createBackend(world: World): SimulatedBackend;
 }
 
@@ -64,17 +62,16 @@ export class World {
   #moment = 0;
 
   constructor(setup: WorldSetup, { seed, clients, without = [], isTraced = false }: SimulationOptions) {
-    const { latestMs = Number.POSITIVE_INFINITY } = setup;
     const random = new Random(`${setup.name} ${seed}`);
     this.random = random;
     this.scheduler = new Scheduler(START, isTraced);
-    this.#largestSkew = without.includes("wrong clocks") ? 0 : random.pick(0, 12 * HOUR, 12 * HOUR);
+    const skew = 12 * HOUR;
+    this.#largestSkew = without.includes("wrong clocks") ? 0 : random.pick(0, skew, skew);
     this.#backendSkew = this.drawSkew();
     this.network = new Network(this.scheduler, new Random(`network ${seed}`), this.counters, {
       faultFactor: random.pick(0.1, 1, 1, 3),
       delayFactor: random.pick(0.02, 0.2, 1, 3),
       daysUnderWay: random.pick(0, 0, 0.02),
-      latestMs,
       without: new Set(without),
     });
     this.backend = setup.createBackend(this);
@@ -96,11 +93,6 @@ export class World {
   /** An interval that begins now. */
   interval(): Interval {
     return { start: this.moment(), end: Number.POSITIVE_INFINITY };
-  }
-
-  /** Whether all clocks always show the same time. */
-  get hasRightClocks(): boolean {
-    return this.#largestSkew === 0;
   }
 
   /** The time of the backend's clock, in milliseconds since 1970. */

@@ -2,7 +2,7 @@ import { Random } from "@scrollback/conformance/internal";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { faults } from "../src/faults.ts";
-import { createMemoryBackend, Register, type Run, runScenario } from "../src/index.ts";
+import { createMemoryBackend, type Run, runScenario } from "../src/index.ts";
 import { Scheduler } from "../src/scheduler.ts";
 import { describeFailedRun, shrink } from "../src/shrink.ts";
 import { simulate } from "../src/simulate.ts";
@@ -43,19 +43,6 @@ describe("the scheduler", () => {
     scheduler.at(2, () => scheduler.fail(new Error("second")));
     await expect(scheduler.run()).rejects.toThrow("first");
   });
-});
-
-test.each([
-  ["a read of the value in between", [1, 2], [3, 4], [5, 6], undefined],
-  ["a read of the older value after the newer was written", [1, 2], [3, 4], [7, 8], "a write was lost"],
-])("a register with %s", (_, first, second, read, problem) => {
-  const interval = ([start = 0, end = 0]: readonly number[]) => ({ start, end });
-  const register = new Register();
-  register.wrote("one", interval(first));
-  register.wrote("two", interval(second));
-  register.read(problem ? "one" : "two", interval(read));
-  if (problem) expect(register.problem()).toContain(problem);
-  else expect(register.problem()).toBeUndefined();
 });
 
 /** Counts the messages that callers add, each in one commit that is sent again until its outcome is known. */

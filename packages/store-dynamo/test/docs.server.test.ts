@@ -1,4 +1,3 @@
-import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
 import { sharedServer } from "@scrollback/conformance/servers";
 import { describe, expect, test } from "vitest";
 import { ORDER_INDEX } from "../src/entries.ts";
@@ -9,7 +8,7 @@ import { policy, resources, template } from "./docs.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { permissionsFor } from "./requests.ts";
-import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
+import { makeTable, newTableName, urlOf } from "./table.ts";
 
 const server = sharedServer("dynamodb");
 
@@ -24,23 +23,6 @@ describe("the documented tables", () => {
       expect(properties).toEqual(made);
       expect(TimeToLiveSpecification).toEqual({ AttributeName: "x", Enabled: true });
     }
-  });
-
-  test("works without setup", async () => {
-    const client = clientOf((await server).url);
-    const tableName = newTableName();
-    for (const { Properties } of Object.values(template.Resources)) {
-      const { TimeToLiveSpecification, ...definition } = Properties;
-      const TableName = definition.TableName?.replace("chats", tableName);
-      await client.send(new CreateTableCommand({ ...definition, TableName }));
-    }
-    await using stores = createDynamoStores({ client, tableName, ttlMs: 60_000 });
-    const store = stores.open();
-    await store.addMessages([user("1")]);
-    expect(await store.listMessages()).toEqual([user("1")]);
-    await stores.index("a").insert({ key: "k", id: "1" }, { version: 0, order: 1, value: 1 });
-    expect((await stores.index("a").list()).entries).toHaveLength(1);
-    client.destroy();
   });
 });
 

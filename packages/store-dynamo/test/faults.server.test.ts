@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { runFactory } from "@scrollback/conformance";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { type ChatMessage, openStores, type StoreFactory } from "@scrollback/store-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { ChatMessage } from "@scrollback/store-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
 import { openGateway } from "./gateway.ts";
 import { user } from "./messages.ts";
@@ -20,9 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
 });
-
-const textsIn = async (stores: StoreFactory, threadId: string) =>
-  (await stores.open(threadId).listMessages()).map(({ content }) => String(content));
 
 /** Text that uses the given number of bytes of a row. */
 const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
@@ -89,32 +86,6 @@ const server = createServer().listen(0, "127.0.0.1", 1, () => console.log(server
     },
   };
 }
-
-describe("a caller's client", () => {
-  test("is not destroyed, and serves several factories", async () => {
-    const client = clientOf((await server).url);
-    const destroy = vi.spyOn(client, "destroy");
-    const { tableName } = table;
-    const one = createDynamoStores({ client, tableName });
-    const { threadId } = one.open();
-    await one.open(threadId).addMessages([user("1")]);
-    await one.close();
-    expect(destroy).not.toHaveBeenCalled();
-    await using two = createDynamoStores({ client, tableName });
-    await two.open(threadId).addMessages([user("2")]);
-    expect(await textsIn(two, threadId)).toEqual(["1", "2"]);
-    client.destroy();
-  });
-
-  test("and a table by URL are equivalent for openStores", async () => {
-    await using stores = await openStores(table.url, { maxMessages: 2 });
-    expect(stores.settings).toEqual({ backend: "dynamodb", maxMessages: 2 });
-    const store = stores.open();
-    await store.addMessages([user("1"), user("2"), user("3")]);
-    await using others = createDynamoStores({ client: table.raw, tableName: table.tableName });
-    expect(await textsIn(others, store.threadId)).toEqual(["2", "3"]);
-  });
-});
 
 describe("sizes around an item's", () => {
   test("every message and every batch is stored, independent of the other content of its item", async () => {

@@ -5,11 +5,8 @@ import { DynamoDriver } from "../src/dynamo-driver.ts";
 import { keyOf, messageKey } from "../src/item.ts";
 import { parseOptions } from "../src/options.ts";
 import { entriesName } from "../src/setup.ts";
-import { permissionsFor, watchRequests } from "./requests.ts";
+import { watchRequests } from "./requests.ts";
 import { itemsOf, makeTable, secret, type TestTable } from "./table.ts";
-
-/** The permissions that the drivers of {@link connect} in this process have needed so far. */
-export const permissions = new Set<string>();
 
 /** A driver on a table. Imported by child processes. */
 export function connect(url: unknown): DynamoDriver {
@@ -18,9 +15,7 @@ export function connect(url: unknown): DynamoDriver {
 
 function open(url: string): { driver: DynamoDriver; requestCount: () => number } {
   const { connection } = parseOptions({ url });
-  const requestCount = watchRequests(connection.client, (action) => {
-    for (const permission of permissionsFor(action)) permissions.add(permission);
-  });
+  const requestCount = watchRequests(connection.client);
   return { driver: new DynamoDriver(connection), requestCount };
 }
 

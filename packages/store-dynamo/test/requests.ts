@@ -5,15 +5,11 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
  *
  * @returns a function that returns the number of requests so far.
  */
-export function watchRequests(
-  client: DynamoDBClient,
-  seen: (action: string) => void = () => {},
-): () => number {
+export function watchRequests(client: DynamoDBClient): () => number {
   let count = 0;
   client.middlewareStack.add(
-    (next, context) => async (args) => {
+    (next) => async (args) => {
       count += 1;
-      seen(String(context.commandName).replace(/Command$/, ""));
       return await next(args);
     },
     // After the SDK's retry middleware.

@@ -6,8 +6,7 @@ import { createDynamoStores } from "../src/index.ts";
 import { entriesDefinition, entriesName, tableDefinition } from "../src/setup.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
-import { inProcess } from "./processes.ts";
-import { makeTable, urlOf } from "./table.ts";
+import { urlOf } from "./table.ts";
 import { tablesOn } from "./tables-on.ts";
 
 const server = sharedServer("dynamodb");
@@ -41,16 +40,11 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual([user("1")]);
   });
 
-  test("can run concurrently in several processes and in one", async () => {
+  test("can run concurrently in several factories and in one", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
-    await Promise.all([
-      inProcess(["setup", url]),
-      inProcess(["setup", url]),
-      inProcess(["setup", url]),
-      stores.setup(),
-      stores.setup(),
-    ]);
+    await using others = createDynamoStores({ url });
+    await Promise.all([stores, stores, others].map((one) => one.setup()));
     expect(await describeTable(TableName)).toMatchObject({ TableStatus: "ACTIVE", expiry: expiring });
   });
 
@@ -192,13 +186,6 @@ describe("setup", () => {
       message: expect.stringContaining('"threads"'),
     });
     // That an index which is added later lists the thread is not tested: DynamoDB Local fails on queries of such an index.
-  });
-
-  test("is not needed for an existing table", async () => {
-    await using table = await makeTable((await server).url);
-    await using stores = createDynamoStores({ url: table.url });
-    await stores.open("a").addMessages([user("1")]);
-    expect(await stores.open("a").listMessages()).toEqual([user("1")]);
   });
 });
 

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createPostgresStores } from "../src/index.ts";
 import { setupScript } from "../src/migrations.ts";
 import { user, users } from "./messages.ts";
-import { type SentQuery, watchedClient } from "./queries.ts";
 import { rejection } from "./rejection.ts";
 import { makeSchema, type TestSchema } from "./schema.ts";
 
@@ -99,18 +98,6 @@ describe("a caller's client", () => {
     expect(client.totalCount).toBe(1);
   });
 
-  test("with connections in transactions of others loses nothing", async () => {
-    const client = ownPool({ max: 3 });
-    const leaked = await client.connect();
-    await leaked.query("BEGIN");
-    leaked.release();
-    await using stores = createPostgresStores({ client, schema: used.schema });
-    const all = Array.from({ length: 30 }, () => stores.open());
-    await Promise.all(all.map((store) => store.addMessages(users(1))));
-    await using others = createPostgresStores({ url: used.url, schema: used.schema });
-    for (const { threadId } of all) expect(await others.open(threadId).listMessages()).toEqual(users(1));
-  });
-
   test("can be one connection, on which requests take turns", async () => {
     const client = new Client(used.url);
     await client.connect();
@@ -143,18 +130,6 @@ describe("a caller's client", () => {
   });
 });
 
-test("statements have no names, so that a pooler can send each on another connection", async () => {
-  const sent: SentQuery[] = [];
-  const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
-  await using stores = createPostgresStores({ client, schema: used.schema });
-  const store = stores.open();
-  await store.addMessages(users(1));
-  expect(await store.listMessages()).toEqual(users(1));
-  expect(sent.map((query) => Reflect.has(query, "name"))).toEqual([false, false]);
-  const { rows } = await client.query("SELECT name FROM pg_prepared_statements");
-  expect(rows).toEqual([]);
-});
-
 describe("TLS and logins", () => {
   test("a server with TLS and a password, and clients that trust it or not", async () => {
     await using own = await startServer("postgres", { tls: true, password: "s e/cret" });
@@ -184,22 +159,6 @@ describe("TLS and logins", () => {
       await wrong.end();
     }
     await client.end();
-  });
-
-  test("a server without TLS is reported", async () => {
-    await using stores = createPostgresStores({ url: `${used.url}?sslmode=verify-full` });
-    const error = await rejection(stores.open().listMessages());
-    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toContain("TLS");
-  });
-
-  test("a missing database is reported", async () => {
-    const url = new URL(used.url);
-    url.pathname = "/absent";
-    await using stores = createPostgresStores({ url: url.href });
-    const error = await rejection(stores.setup());
-    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toContain("database");
   });
 });
 

@@ -9,17 +9,13 @@ const client = await PGlite.create({ extensions: { vector } });
 afterAll(() => client.close());
 
 const damages = [
-  ["sort = 'zz'", "3"],
-  ["sort = 'bff'", "3"],
-  ["sort = upper(sort) || 'X'", "3"],
-  ["sort = sort || 'x'", "3"],
-  ["sort = 'fff0000000000000' || substr(sort, 17)", "3"],
-  ["expires_at = 'infinity'", "3"],
-  ["expires_at = '294000-01-01'", "3"],
-  ["value = 'x'", "3"],
-] as const;
+  "sort = 'zz'",
+  "sort = 'fff0000000000000' || substr(sort, 17)",
+  "expires_at = 'infinity'",
+  "value = 'x'",
+];
 
-test.each(damages)("an entry with %s is reported alone, on each page", async (damage, damaged) => {
+test.each(damages)("an entry with %s is reported alone, on each page", async (damage) => {
   const schema = `s ${damage.slice(0, 20)}`;
   const stores = createPostgresStores({ client, schema });
   await stores.setup();
@@ -27,7 +23,7 @@ test.each(damages)("an entry with %s is reported alone, on each page", async (da
   const index = stores.index("i");
   for (let id = 1; id <= 5; id++)
     await index.insert({ key: "k", id: `${id}` }, { version: 1, order: id, value: id, vectors: [[1, 0]] });
-  await client.exec(`UPDATE "${schema}".entries SET ${damage} WHERE id = '${damaged}'`);
+  await client.exec(`UPDATE "${schema}".entries SET ${damage} WHERE id = '3'`);
   const listed = async (direction: "up" | "down", limit: number) => {
     const found: Record<string, unknown> = {};
     for (let cursor: string | undefined, pages = 0; pages < 7; pages++) {

@@ -1,13 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { TcpProxy } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { Client } from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStores, type PostgresStoreOptions } from "../src/index.ts";
-import { listenersOf } from "../src/listener.ts";
-import { parseOptions } from "../src/options.ts";
-import { Watches } from "../src/watches.ts";
 import { users } from "./messages.ts";
 import { makeSchema, type TestSchema } from "./schema.ts";
 
@@ -155,29 +151,6 @@ test("a connection that is ended is hinted, opened again and hinted; close leave
     )
     .toBe(0);
 });
-
-test("a connection whose server hangs silently is lost at a renewal, and opened again", async () => {
-  const one = await setUp();
-  const proxy = new TcpProxy();
-  onTestFinished(() => proxy.close());
-  const listen = await proxy.forwardUrl(one.url, 5432);
-  const open = listenersOf(parseOptions({ url: one.url, listen }).used);
-  if (!open) throw new Error("no listeners");
-  const watches = new Watches({ open, schema: one.schema, onError: () => undefined, renewMs: 200 });
-  onTestFinished(() => watches.close());
-  const other = one.open();
-  await other.open("a").addMessages(users(1));
-  let hints = 0;
-  watches.watch("a", () => hints++);
-  await expect.poll(() => hints).toBe(1);
-  proxy.set({ kind: "hang" });
-  await other.open("a").addMessages(users(1));
-  await expect.poll(() => hints, { timeout: 20_000 }).toBe(2);
-  proxy.set({ kind: "pass" });
-  await expect.poll(() => hints, { timeout: 20_000 }).toBe(3);
-  await other.open("a").addMessages(users(1));
-  await expect.poll(() => hints).toBe(4);
-}, 60_000);
 
 test("a watch does not keep the process running", async () => {
   const { open, url, schema } = await setUp();

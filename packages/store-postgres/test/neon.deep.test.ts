@@ -28,17 +28,6 @@ async function setUp() {
   return { proxy, pool, stores, schema: schema.schema };
 }
 
-test("stores on a Pool of @neondatabase/serverless write and read through a WebSocket", async () => {
-  const { stores } = await setUp();
-  await stores.setup();
-  await Promise.all(
-    Array.from({ length: 8 }, (_, writer) => stores.open(`t${writer % 2}`).addMessages(users(3))),
-  );
-  for (const id of ["t0", "t1"]) expect(await stores.open(id).listMessages()).toHaveLength(12);
-  await stores.deleteThread("t0");
-  expect((await stores.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["t1"]);
-});
-
 test("a lost WebSocket loses no write and doubles none", async () => {
   const { stores, proxy } = await setUp();
   const store = stores.open("a");

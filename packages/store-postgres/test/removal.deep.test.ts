@@ -150,30 +150,4 @@ describe("no SQL finds", () => {
     const nothing = await allText();
     for (const text of [life, hashes[0].hash, "secret"]) expect(nothing).not.toContain(text);
   });
-
-  test("what was trimmed, dropped, cleared or replaced", async () => {
-    const stores = open({ maxMessages: 2 });
-    const store = stores.open("kept-thread");
-    await store.addMessages([user("gone-trimmed")]);
-    await store.addMessages([user("kept-1"), user("gone-popped")]);
-    expect(await allText()).not.toContain("gone-trimmed");
-    await store.popMessage();
-    expect(await allText()).not.toContain("gone-popped");
-    await store.commit({ metadata: { title: "gone-title" } });
-    await store.commit({ metadata: { title: "kept-title" } });
-    expect(await allText()).not.toContain("gone-title");
-    expect(await allText()).toContain("kept-1");
-    await store.clear();
-    expect(await allText()).not.toMatch(/kept-1|kept-title/);
-  });
-
-  test("the former life of an expired thread that began anew", async () => {
-    const stores = open({ ttlMs: 3_600_000 });
-    const store = stores.open("again");
-    await store.addMessages([user("gone-with-its-life")]);
-    await store.commit({ metadata: "gone-metadata" });
-    await age("threads", "expires_at", "id = 'again'", 7_200);
-    await store.addMessages([user("new")]);
-    expect(await allText()).not.toMatch(/gone-with|gone-metadata/);
-  });
 });

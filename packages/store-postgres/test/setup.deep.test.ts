@@ -6,7 +6,7 @@ import { startServer } from "@scrollback/conformance/servers";
 import { Client, type Pool } from "pg";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
-import { setupScript } from "../src/migrations.ts";
+import type { setupScript } from "../src/migrations.ts";
 import { quote } from "../src/text.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
@@ -67,30 +67,6 @@ const page = readFileSync(new URL("../../../docs/reference/store-postgres.md", i
 const [, PRIVILEGES = ""] = /```sql\n(GRANT [^`]*)```/.exec(page) ?? [];
 
 describe("setup", () => {
-  test("runs each migration once, and can run twice", async () => {
-    const used = await ownSchema(noScript);
-    await using stores = createPostgresStores(optionsOf(used));
-    await stores.setup();
-    await stores.setup();
-    const { applied, made } = await contentOf(used);
-    expect(applied).toEqual(allMigrations);
-    expect(made).toEqual(expect.arrayContaining(["threads", "commit_v1", "sweep_v1", "conversation"]));
-    await stores.open("a").addMessages(users(3));
-    expect(await stores.open("a").listMessages()).toEqual(users(3));
-  });
-
-  test("runs only the missing migrations", async () => {
-    const used = await ownSchema((schema) => {
-      const [first = ""] = setupScript(schema).split("COMMIT;");
-      return `${first}COMMIT;`;
-    });
-    expect((await contentOf(used)).applied).toEqual(allMigrations.slice(0, 1));
-    await using stores = createPostgresStores(optionsOf(used));
-    await stores.setup();
-    expect((await contentOf(used)).applied).toEqual(allMigrations);
-    await stores.open("a").addMessages(users(1));
-  });
-
   test("fails on a read-only server, also where the schema exists", async () => {
     const used = await ownSchema();
     const url = new URL(used.url);
@@ -101,23 +77,6 @@ describe("setup", () => {
       retryable: true,
       message: expect.stringContaining("the server is read-only"),
     });
-  });
-
-  test("can run concurrently from several clients, and beside the script", async () => {
-    for (let round = 0; round < 5; round++) {
-      const used = await ownSchema(noScript);
-      const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(used)));
-      // The script fails if another one is first.
-      const script = used.pool.query(setupScript(used.schema)).catch((error: unknown) => error);
-      await Promise.all(all.map((stores) => stores.setup()));
-      await script;
-      expect((await contentOf(used)).applied).toEqual(allMigrations);
-      await all[0]?.open("a").addMessages(users(1));
-      for (const stores of all) {
-        expect(await stores.open("a").listMessages()).toEqual(users(1));
-        await stores.close();
-      }
-    }
   });
 
   test("that fails half way leaves nothing of that migration, and can be repeated", async () => {
@@ -143,17 +102,6 @@ describe("setup", () => {
     expect((await contentOf(used)).applied).toEqual(allMigrations);
   });
 
-  test("is named by the error of a call that needs it", async () => {
-    const missing = await ownSchema(noScript);
-    const half = await ownSchema((schema) => `${setupScript(schema).split("COMMIT;")[0]}COMMIT;`);
-    for (const used of [missing, half]) {
-      await using stores = createPostgresStores(optionsOf(used));
-      const error = await rejection(stores.open("a").listMessages());
-      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-      expect(error.message).toContain("setup()");
-    }
-  });
-
   test("refuses the layout of a newer package", async () => {
     const used = await ownSchema();
     await used.pool.query(
@@ -164,18 +112,6 @@ describe("setup", () => {
       code: "UNSUPPORTED",
       message: expect.stringContaining("layout version 99"),
     });
-  });
-
-  test("fails if the user cannot create what is missing", async () => {
-    const used = await ownSchema(noScript);
-    const url = await newUser(used.pool, () => "");
-    await using stores = createPostgresStores({ url, schema: used.schema });
-    expect(await rejection(stores.setup())).toMatchObject({
-      code: "UNAVAILABLE",
-      retryable: false,
-      message: expect.stringContaining("privileges"),
-    });
-    expect((await contentOf(used)).made).toEqual([]);
   });
 
   test.each([

@@ -41,17 +41,6 @@ function watch(client: Client): unknown[] {
   return sent;
 }
 
-test("what the stores write in the caller's transaction appears with its COMMIT, and not before", async () => {
-  const { outside, inside } = await setUp();
-  const { client, stores } = await inside();
-  await client.query("BEGIN");
-  await stores.open("a").addMessages(users(2));
-  expect(await stores.open("a").listMessages()).toEqual(users(2));
-  expect(await outside.open("a").listMessages()).toEqual([]);
-  await client.query("COMMIT");
-  expect(await outside.open("a").listMessages()).toEqual(users(2));
-});
-
 test("conflicts, repeats and refusals leave the caller's transaction usable", async () => {
   const { outside, inside } = await setUp();
   const { client, stores } = await inside();

@@ -125,10 +125,7 @@ if wasDeleted then
   for _, name in ipairs({'deleted', 'deleted-before'}) do
     local key = string.gsub(MESSAGES, 'messages$', name)
     local deleted = redis.pcall('HMGET', key, 'at', operation, 'first', 'revision')
-    if deleted.err and string.find(deleted.err, 'WRONGTYPE', 1, true) then
-      -- Another program's key: delete.lua has used the other one.
-      deleted = {}
-    elseif deleted.err then
+    if deleted.err then
       return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
     end
     if deletedAt == '0' then

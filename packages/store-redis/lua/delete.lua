@@ -6,15 +6,14 @@
 --           op:<operation id> = <revision> <digest> <time> of a deleted thread; of the first one op:<operation id> as in
 --           commit.lua and revision, because the hash was its meta
 --        4  deleted-before: the previous such hash. Nothing is removed from either one by one: they expire.
---           If one of the two keys is another program's, the other one is the only hash
 -- ARGV   1  operation id of the deletion
 --        2  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 -- Returns one string: the outcome, a space, and a detail
 --        "deleted", "repeated"   nothing
 --        "revision-conflict"     the revision, empty if the thread does not exist
 --        "unreadable"            the start of the footer, as in commit.lua; nothing was deleted: the footer is of a newer format,
---                                or nothing shows that the keys are Scrollback's, or deleted and deleted-before are both another
---                                program's, or the footer is damaged and a revision is expected
+--                                or nothing shows that the keys are Scrollback's, or the footer is damaged and a revision is
+--                                expected
 --
 -- All keys are in KEYS, so that a cluster that is moving the slot rejects the whole script (TRYAGAIN).
 
@@ -29,26 +28,8 @@ now = now[1] * 1000 + math.floor(now[2] / 1000)
 local due = now - REMEMBERED_MS
 
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
--- What is remembered in a hash; nil for a key of another program.
-local function outcomesIn(key)
-  local found = redis.pcall('HMGET', key, deletion, 'first', 'at')
-  if found.err and not string.find(found.err, 'WRONGTYPE', 1, true) then
-    call('HMGET', key, deletion)
-  end
-  local isOther = found.err or not (found[2] or found[3]) and call('EXISTS', key) == 1
-  return not isOther and found or nil
-end
-local remembered, earlier = outcomesIn(DELETED), outcomesIn(BEFORE)
--- A key of another program stays as it is, and the other hash is used instead: it then grows until no deletion is made for 10 s.
-if not remembered then
-  DELETED, remembered = BEFORE, earlier
-elseif not earlier then
-  BEFORE, earlier = DELETED, remembered
-end
-if not remembered then
-  return 'unreadable '
-end
-local known = tonumber(remembered[1] or earlier[1] or 0)
+local remembered = call('HMGET', DELETED, deletion, 'first', 'at')
+local known = tonumber(remembered[1] or call('HMGET', BEFORE, deletion)[1] or 0)
 if known and known > due then
   return 'repeated '
 end
@@ -71,11 +52,14 @@ elseif not isOurs and call('EXISTS', META) == 1 then
   return 'unreadable '
 end
 local exists = remembered[2] or remembered[3]
+if not exists and call('EXISTS', DELETED) == 1 then
+  return 'unreadable '
+end
 if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
   return 'revision-conflict ' .. (revision or '')
 end
 
-if exists and DELETED ~= BEFORE and (tonumber(exists) or 0) <= due then
+if exists and (tonumber(exists) or 0) <= due then
   -- What was deleted-before until now has expired: its newest deletion was before the first one of this hash.
   call('RENAME', DELETED, BEFORE)
   exists = nil

@@ -22,15 +22,6 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
   const connect = (options: ConstructorParameters<typeof Cluster>[1] = {}): Cluster =>
     opened(new Cluster(server.startupNodes, { natMap: server.natMap, ...options }));
 
-  test("connects with the first calls if lazy, also concurrent ones", async () => {
-    const stores = createRedisStores({ client: connect({ lazyConnect: true }), keyPrefix: randomUUID() });
-    const threads = Array.from({ length: 20 }, () => stores.open());
-    await Promise.all(threads.map((store) => store.addMessages(users(2))));
-    expect(await Promise.all(threads.map((store) => store.listMessages()))).toEqual(
-      threads.map(() => users(2)),
-    );
-  });
-
   test("makes calls wait while it connects", async () => {
     const connection = Connection.like(connect({ lazyConnect: true }));
     const { client } = connection;

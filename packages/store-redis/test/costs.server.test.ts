@@ -112,14 +112,6 @@ test("only the kept messages of a batch longer than maxMessages are pushed", asy
   expect(await store.listMessages()).toEqual(batch.slice(-3));
 });
 
-test("a batch of a hundred thousand messages is one commit", async () => {
-  const { store } = open();
-  const batch = users(100_000);
-  await store.addMessages(batch);
-  expect(await store.listMessages({ limit: 2 })).toEqual(batch.slice(-2));
-  expect((await store.read({ limit: 1 })).entries[0]?.sequence).toBe(100_000);
-});
-
 test("more messages than one command accepts are rejected before any I/O", async () => {
   await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
   const batch = Array.from({ length: 1_000_001 }, () => user("a"));

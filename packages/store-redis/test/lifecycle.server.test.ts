@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { promisify } from "node:util";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
@@ -22,7 +20,6 @@ const everything: ReadRequest = {
   metadata: false,
   signal: undefined,
 };
-const run = promisify(execFile);
 
 let server: RunningServer;
 beforeAll(async () => {
@@ -64,16 +61,6 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
         ...{ showFriendlyErrorStack: true, enableReadyCheck: false },
       }),
     },
-  });
-
-  test("connects with the first call, also with two concurrent ones", async () => {
-    const client = opened(new Redis(server.url, { lazyConnect: true }));
-    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
-    expect(client.status).toBe("wait");
-    const store = stores.open();
-    const [, list] = await Promise.all([store.addMessages(users(1)), stores.open().read()]);
-    expect(list).toEqual({ entries: [], revision: null, count: 0 });
-    expect(await store.listMessages()).toEqual(users(1));
   });
 
   test("makes calls wait while it connects", async () => {
@@ -156,21 +143,6 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     );
   });
 
-  test("can use automatic pipelining and return numbers as strings", async () => {
-    const client = opened(new Redis(server.url, { enableAutoPipelining: true, stringNumbers: true }));
-    await client.script("FLUSH");
-    const stores = createRedisStores({ client, keyPrefix: randomUUID(), maxMessages: 3 });
-    const threads = Array.from({ length: 5 }, () => stores.open());
-    await Promise.all(threads.map((store) => store.commit({ append: users(3), metadata: "title" })));
-    await Promise.all(threads.map((store) => store.addMessages([user("4")])));
-    for (const store of threads) {
-      const page = await store.read();
-      expect(page.entries.map((entry) => entry.sequence)).toEqual([2, 3, 4]);
-      expect(page.metadata).toBe("title");
-      expect((await store.read({ before: page.newer ?? "", limit: 2 })).entries).toHaveLength(2);
-    }
-  });
-
   test("accesses only the database that it names", async () => {
     const keyPrefix = randomUUID();
     const zero = createRedisStores({ client: opened(new Redis(server.url)), keyPrefix });
@@ -202,21 +174,4 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
       message: expect.stringContaining("connectionName"),
     });
   });
-});
-
-test("a process ends by itself once its stores are closed", async () => {
-  const index = new URL("../src/index.ts", import.meta.url).href;
-  const program = `
-    import { createRedisStores } from ${JSON.stringify(index)};
-    const stores = createRedisStores({ url: ${JSON.stringify(server.url)}, keyPrefix: "${randomUUID()}" });
-    const store = stores.open();
-    await store.addMessages([{ role: "user", content: "Hello" }]);
-    console.log((await store.listMessages()).length);
-    await stores.close();
-  `;
-  // The timeout kills a process that does not end, and the test fails.
-  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
-    timeout: 40_000,
-  });
-  expect(stdout).toBe("1\n");
 });

@@ -7,7 +7,7 @@ import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { majors, opened } from "./clients.ts";
 import { commandsOf } from "./count-commands.ts";
-import { user, users } from "./messages.ts";
+import { user } from "./messages.ts";
 
 let server: RunningServer;
 beforeAll(async () => {
@@ -41,52 +41,25 @@ async function idsOf(stores: StoreFactory, options: Listing = {}): Promise<strin
   return [...new Set(threads.map(({ threadId }) => threadId))].sort();
 }
 
-const hostileIds = [
-  "*",
-  "a*",
-  "a?",
-  "a[b]",
-  "[",
-  "]",
-  "[^a]",
-  "\\",
-  "\\*",
-  "a\\",
-  "{",
-  "}",
-  "a}b",
-  "%",
-  "%7D",
-  "%2525",
-  "-",
-  "^",
-  "\0",
-  "é",
-  "😀",
-  "a b\n",
-  "ab",
-  "a",
-];
+const hostileIds = String.raw`* a* a? a[b] [ ] [^a] \ \* a\ { } a}b % %7D %2525 - ^ é 😀 ab a`
+  .split(" ")
+  .concat("\0", "a b\n");
 
 describe.each(majors)("with $major", ({ Redis }) => {
-  test.each(["", "client*[a]\\"])(
-    "C20 prefixes and names are literal text, also behind a client's own prefix %o",
-    async (clientPrefix) => {
-      const client = opened(new Redis(server.url, { keyPrefix: clientPrefix }));
-      const keyPrefix = `${randomUUID()}*[a-z]?{\\`;
-      const stores = createRedisStores({ client, keyPrefix });
-      const others = createRedisStores({ client, keyPrefix: keyPrefix.replace("*", "x") });
-      for (const id of hostileIds) await stores.open(id).addMessages([user(id)]);
-      await others.open("a").addMessages([user("a")]);
-      expect(await idsOf(stores)).toEqual(hostileIds.toSorted());
-      for (const prefix of hostileIds) {
-        const expected = hostileIds.filter((id) => id.startsWith(prefix)).sort();
-        for (const limit of [1, 100])
-          expect(await idsOf(stores, { prefix, limit }), prefix).toEqual(expected);
-      }
-      expect(await idsOf(others)).toEqual(["a"]);
-    },
-  );
+  test("C20 prefixes and names are literal text, also behind a client's own prefix", async () => {
+    const client = opened(new Redis(server.url, { keyPrefix: "client*[a]\\" }));
+    const keyPrefix = `${randomUUID()}*[a-z]?{\\`;
+    const stores = createRedisStores({ client, keyPrefix });
+    const others = createRedisStores({ client, keyPrefix: keyPrefix.replace("*", "x") });
+    for (const id of hostileIds) await stores.open(id).addMessages([user(id)]);
+    await others.open("a").addMessages([user("a")]);
+    expect(await idsOf(stores)).toEqual(hostileIds.toSorted());
+    for (const prefix of hostileIds) {
+      const expected = hostileIds.filter((id) => id.startsWith(prefix)).sort();
+      expect(await idsOf(stores, { prefix }), prefix).toEqual(expected);
+    }
+    expect(await idsOf(others)).toEqual(["a"]);
+  });
 });
 
 function open() {
@@ -171,7 +144,7 @@ test("C20 an invalid cursor is rejected before anything is sent", async () => {
   await stores.close();
 });
 
-test("C20 a listing returns each thread's fields, ends early after much metadata, and reports damaged threads", async () => {
+test("C20 a listing ends early after much metadata, and reports damaged threads", async () => {
   const { client, stores, keyPrefix } = open();
   const metadata = "x".repeat(250_000);
   for (let index = 0; index < 150; index++) await stores.open(`large ${index}`).commit({ metadata });
@@ -179,11 +152,7 @@ test("C20 a listing returns each thread's fields, ends early after much metadata
   expect(first.threads.length).toBeLessThan(150);
   expect(await idsOf(stores, { limit: 1_000 })).toHaveLength(150);
 
-  const expiring = createRedisStores({ client, keyPrefix, ttlMs: 60_000 });
-  await expiring.open("told").commit({ append: users(3), metadata: { title: "title" } });
-  const { entries: _, revision: __, newer: ___, ...times } = await stores.open("told").read();
-  expect(await threadsOf(stores, { prefix: "told", limit: 1_000 })).toEqual([{ threadId: "told", ...times }]);
-
+  await stores.open("told").addMessages([user("a")]);
   await client.rpush(threadKeys(keyPrefix, "told-of-others").messages, "their own");
   await expect(idsOf(stores, { prefix: "told" })).rejects.toMatchObject({ code: "CORRUPT" });
   const reported: string[] = [];

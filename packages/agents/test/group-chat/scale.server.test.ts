@@ -3,8 +3,6 @@ import { runInNewContext } from "node:vm";
 import { type ChatMessage, createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { AgentGroupChat } from "../../src/group-chat/index.ts";
-import { ChatAgent } from "../../src/index.ts";
-import { prompts, scripted } from "../models.ts";
 import { actor, user } from "./cast.ts";
 
 const TURNS = 400;
@@ -67,18 +65,4 @@ test("time and memory of a chat of 4 agents grow linearly with its turns", async
   expect(ratio("ms")).toBeLessThan(8);
   expect(ratio("bytes")).toBeLessThan(8);
   expect(ratio("bytes"), "the measurement is valid").toBeGreaterThan(1);
-});
-
-test("with reducers on the channels, model input is bounded at any chat length, and the history is complete", async () => {
-  const models = ["A", "B", "C", "D"].map((name) => ({ name, model: scripted(() => `${name} says it`) }));
-  const agents = models.map(({ name, model }) => new ChatAgent({ id: name, name, model, reducer: newest }));
-  const chat = new AgentGroupChat({ agents, maximumIterations: TURNS });
-  await chat.addMessages([user("Hi")]);
-  for await (const _ of chat.invoke()) {
-  }
-  const sizes = models.flatMap(({ model }) => prompts(model).map((prompt) => prompt.length));
-  expect(sizes).toHaveLength(TURNS);
-  expect(Math.max(...sizes)).toBe(10);
-  expect(await chat.getMessages()).toHaveLength(TURNS + 1);
-  for (const agent of agents) expect((await chat.getMessages(agent)).length).toBeLessThanOrEqual(14);
 });

@@ -43,9 +43,9 @@ export interface Shared {
   readonly content: Content;
 }
 
-/** The last known version of a state; undefined if it is no longer known. */
+/** The last known version of a state. */
 interface CachedState {
-  readonly shared: Shared | undefined;
+  readonly shared: Shared;
   /** The number of the request that returned it, in the order in which they were sent. */
   readonly ticket: number;
 }
@@ -208,16 +208,11 @@ export class SharedStates {
         const content = change(shared);
         if (content === undefined) return shared;
         const ticket = this.#nextTicket();
-        try {
-          const options = { expectedRevision: shared.revision };
-          const revision = await store.commit({ metadata: content }, options);
-          shared = { revision, content };
-          this.#keepNewer(threadId, { shared, ticket });
-          return shared;
-        } catch (error) {
-          this.#cache.set(threadId, { shared: undefined, ticket: this.#nextTicket() });
-          throw error;
-        }
+        const options = { expectedRevision: shared.revision };
+        const revision = await store.commit({ metadata: content }, options);
+        shared = { revision, content };
+        this.#keepNewer(threadId, { shared, ticket });
+        return shared;
       };
       // The cached state may have been larger than the current one.
       const isRetryable = (error: unknown, made: number) =>
@@ -254,7 +249,7 @@ export class SharedStates {
 
 /** Compares revisions, and the order of requests where they do not tell. */
 function isNewer(one: CachedState, other: CachedState): boolean {
-  const [revision, known] = [one.shared?.revision, other.shared?.revision];
+  const [revision, known] = [one.shared.revision, other.shared.revision];
   if (revision && known) {
     const [its, others] = [parseRevision(revision), parseRevision(known)];
     if (its.incarnation === others.incarnation) return its.number > others.number;

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { nameOf } from "@scrollback/collections";
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Clock, retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
@@ -130,7 +129,7 @@ export class Appender {
     const { shared } = this.#parts;
     const { pending } = head;
     const apply = async (threadId: string, scope: "app" | "user") => {
-      const write = named(key, writeFor(pending, scope));
+      const write = writeFor(pending, scope);
       const basis = base[scope];
       if (!write || !basis) return undefined;
       try {
@@ -153,7 +152,7 @@ export class Appender {
     { revision, head }: Pick<SessionView, "revision" | "head">,
   ): Promise<Partial<SharedPair>> {
     const finish = async (threadId: string, scope: "app" | "user") => {
-      const write = named(key, writeFor(head.pending, scope));
+      const write = writeFor(head.pending, scope);
       return write && { [scope]: await this.#parts.shared.finish(threadId, write) };
     };
     const [app, user] = await Promise.all([
@@ -174,16 +173,12 @@ export class Appender {
     const store = this.#parts.stores.open(member.threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
     const changeTo = (metadata: Head) => ({ drop: replaced.length, append, metadata });
-    // The event's id is not enough: after a deletion, another session of this id may have an event of the same id. And an
-    // event that replaces another one has its id, but is a different write.
-    const operationId = `${head.incarnation}:${nameOf(stored.id)}`;
-    const options = { expectedRevision: revision, ...(replaced.length === 0 && { operationId }) };
+    // Repeated after an unknown outcome it is a conflict, and then the event is found.
     try {
       return await writeHead(this.#parts.lists, member, before, head, async (whole) =>
-        String(await store.commit(changeTo(whole), options)),
+        String(await store.commit(changeTo(whole), { expectedRevision: revision })),
       );
     } catch (error) {
-      this.#finishedHeads.delete(member.threadId);
       if (StoreError.is(error, "CONFLICT")) throw new Lost();
       throw explained("appendEvent", error, head, this.#parts.stores);
     }
@@ -238,11 +233,6 @@ export class Appender {
       limit = undefined;
     }
   }
-}
-
-/** Makes a source unique for all sessions of an app, not only within its session. */
-function named<T extends { readonly source: string }>(key: SessionKey, write: T | undefined): T | undefined {
-  return write && { ...write, source: `${nameOf(key.userId)}:${nameOf(key.sessionId)}:${write.source}` };
 }
 
 function filledMeanwhile(scope: "app" | "user", cause: StoreError): StoreError {

@@ -1,12 +1,11 @@
 import { expect } from "vitest";
 import type { Session } from "../../src/session.ts";
-import type { ContractTest } from "./contract.ts";
-import { copyOfSession, event, idsOf, setting, storeError } from "./values.ts";
+import { copyOfSession, type Declare, event, idsOf, setting, storeError } from "./values.ts";
 
-export const appending: readonly ContractTest[] = [
-  {
-    title: "append: returns the event and updates the given session object",
-    async run({ sessions, appName, userId }) {
+export function appending(promise: Declare): void {
+  promise(
+    "append: returns the event and updates the given session object",
+    async ({ sessions, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state: { kept: 1 } });
       const one = setting({ own: 1, "app:a": 2, "user:u": 3, "temp:t": 4 }, { timestamp: 77.5 });
       expect(await sessions.appendEvent({ session, event: one })).toBe(one);
@@ -18,10 +17,11 @@ export const appending: readonly ContractTest[] = [
       expect(read?.lastUpdateTime).toBe(77.5);
       expect(read?.revision).toBe(session.revision);
     },
-  },
-  {
-    title: "append: a partial event is returned, and neither stored nor shown",
-    async run({ sessions, appName, userId }) {
+  );
+
+  promise(
+    "append: a partial event is returned, and neither stored nor shown",
+    async ({ sessions, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const before = copyOfSession(session);
       const piece = setting({ own: 1, "app:a": 1 }, { partial: true });
@@ -33,10 +33,11 @@ export const appending: readonly ContractTest[] = [
       await sessions.appendEvent({ session, event: whole });
       expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.events).toEqual([whole]);
     },
-  },
-  {
-    title: "append: temporary keys are stored neither in the state nor in the event",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: temporary keys are stored neither in the state nor in the event",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       await sessions.appendEvent({ session, event: setting({ "temp:secret": "hunter2", own: 1 }) });
       expect(session.state["temp:secret"]).toBe("hunter2");
@@ -44,11 +45,11 @@ export const appending: readonly ContractTest[] = [
       expect(JSON.stringify(read)).not.toContain("hunter2");
       expect(read?.events[0]?.actions?.stateDelta).toEqual({ own: 1 });
     },
-  },
-  {
-    title:
-      "append: accepts a copy of a session made with JSON or structuredClone, and does not write back its content",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: accepts a copy of a session made with JSON or structuredClone, and does not write back its content",
+    async ({ sessions, connect, appName, userId }) => {
       const state = { when: new Date(7), own: 1 };
       let session: Session = await sessions.createSession({ appName, userId, sessionId: "s", state });
       for (const [n, service] of [sessions, connect(), connect()].entries()) {
@@ -60,10 +61,11 @@ export const appending: readonly ContractTest[] = [
       expect(read?.state).toStrictEqual({ ...state, n0: 0, n1: 1, n2: 2 });
       expect(read?.events).toHaveLength(3);
     },
-  },
-  {
-    title: "append: the same event again is a no-op, through any copy of the session and any service",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: the same event again is a no-op, through any copy of the session and any service",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const fresh = copyOfSession(session);
       const one = setting({ count: 1, "app:count": 1, "user:count": 1, when: new Date(3) });
@@ -77,10 +79,11 @@ export const appending: readonly ContractTest[] = [
       expect(read?.events).toHaveLength(2);
       expect(read?.state).toEqual({ count: 2, "app:count": 2, "user:count": 2, when: new Date(3) });
     },
-  },
-  {
-    title: "append: the same event through a stale session is a no-op, and the session object is updated",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: the same event through a stale session is a no-op, and the session object is updated",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const stale = copyOfSession(session);
       const one = setting({ count: 1, "app:count": 1 });
@@ -92,26 +95,11 @@ export const appending: readonly ContractTest[] = [
       expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.events).toHaveLength(89);
       expect(await sessions.getAppState({ appName })).toEqual({ count: 89 });
     },
-  },
-  {
-    title: "append: an updated session object has every event that it missed",
-    async run({ sessions, connect, appName, userId }) {
-      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
-      await sessions.appendEvent({ session, event: event() });
-      const copies = [copyOfSession(session), copyOfSession(session)];
-      for (let n = 0; n < 100; n++) await sessions.appendEvent({ session, event: event() });
-      const last = session.events.at(-1);
-      if (copies[0] && last) await connect().appendEvent({ session: copies[0], event: last });
-      expect(copies[0]).toEqual(session);
-      const next = event();
-      if (copies[1])
-        await connect({ staleWriter: "reload" }).appendEvent({ session: copies[1], event: next });
-      expect(idsOf(copies[1]?.events)).toEqual([...session.events.map(({ id }) => id), next.id]);
-    },
-  },
-  {
-    title: "append: another event with a used id is rejected, and nothing changes",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: another event with a used id is rejected, and nothing changes",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const empty = copyOfSession(session);
       const one = setting({ a: 1 }, { id: "one" });
@@ -129,10 +117,11 @@ export const appending: readonly ContractTest[] = [
       expect(read?.state).toEqual({ a: 1 });
       await sessions.appendEvent({ session, event: event({ id: "two" }) });
     },
-  },
-  {
-    title: "append: a stale session fails with CONFLICT (stale) and changes nothing",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: a stale session fails with CONFLICT (stale) and changes nothing",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const other = connect();
       const stale = await other.getSession({ appName, userId, sessionId: "s" });
@@ -150,11 +139,11 @@ export const appending: readonly ContractTest[] = [
       const newest = await other.getSession({ appName, userId, sessionId: "s" });
       if (newest) await other.appendEvent({ session: newest, event: event() });
     },
-  },
-  {
-    title:
-      "append: with staleWriter reload the event is appended after the newest, and the session object is updated",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: with staleWriter reload the event is appended after the newest, and the session object is updated",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state: { a: 0 } });
       const stale = copyOfSession(session);
       stale.state["temp:mine"] = 1;
@@ -171,10 +160,11 @@ export const appending: readonly ContractTest[] = [
       expect(read?.state).toEqual({ a: 3, b: 1, c: 1, "user:u": 1 });
       expect(read?.revision).toBe(stale.revision);
     },
-  },
-  {
-    title: "append: exactly one of two concurrent stale writers wins, independent of their timestamps",
-    async run({ connect, appName, userId }) {
+  );
+
+  promise(
+    "append: exactly one of two concurrent stale writers wins, independent of their timestamps",
+    async ({ connect, appName, userId }) => {
       for (let round = 0; round < 5; round++) {
         const sessionId = `s${round}`;
         const created = await connect().createSession({ appName, userId, sessionId });
@@ -188,10 +178,11 @@ export const appending: readonly ContractTest[] = [
         expect(read?.events).toHaveLength(1);
       }
     },
-  },
-  {
-    title: "append: to a missing or deleted session fails with NOT_FOUND and creates nothing",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "append: to a missing or deleted session fails with NOT_FOUND and creates nothing",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const never = { ...copyOfSession(session), id: "never" };
       await sessions.deleteSession({ appName, userId, sessionId: "s" });
@@ -207,5 +198,5 @@ export const appending: readonly ContractTest[] = [
       expect(await sessions.getUserState({ appName, userId })).toEqual({});
       expect((await sessions.listSessions({ appName })).sessions).toEqual([]);
     },
-  },
-];
+  );
+}

@@ -1,50 +1,40 @@
-import type { SessionService } from "../../src/session-service.ts";
+import { randomUUID } from "node:crypto";
+import type { StoreFactory } from "@scrollback/store-core";
+import { afterEach, beforeEach, describe, test } from "vitest";
+import { SessionService } from "../../src/index.ts";
+import { appending } from "./appending.ts";
+import { creating } from "./creating.ts";
+import { getting } from "./getting.ts";
+import { listing } from "./listing.ts";
+import { scoping } from "./scoping.ts";
+import { sharing } from "./sharing.ts";
+import { updating } from "./updating.ts";
+import type { Declare, Trial } from "./values.ts";
 
-/** The interface that the contract tests. `SessionService` of this package implements it. */
-export type ContractService = Pick<
-  SessionService,
-  | "createSession"
-  | "getSession"
-  | "getOrCreateSession"
-  | "listSessions"
-  | "appendEvent"
-  | "updateSession"
-  | "deleteSession"
-  | "deleteUser"
-  | "flush"
-  | "getUserState"
-  | "getAppState"
->;
-
-/** A service set up for one test. */
-export interface SessionHarness {
-  /**
-   * Returns a service on the harness's storage, as in another process: it shares only the storage with earlier ones.
-   * `staleWriter` as in `SessionServiceOptions`.
-   */
-  connect(options?: { staleWriter?: "reject" | "reload" }): ContractService;
-  /** Deletes the stored data if needed. */
-  close(): Promise<void>;
-}
-
-/** Options of {@link runSessionContract}. */
-export interface SessionContractOptions {
-  /** The name in the test titles, for example `"Redis"`. */
-  readonly name: string;
-  /** Creates a harness on unused storage. Called once per test; should be fast. */
-  createHarness(): Promise<SessionHarness>;
-}
-
-/** The context of a contract test: a harness, and names that no other test uses. */
-export interface Trial {
-  readonly sessions: ContractService;
-  readonly appName: string;
-  readonly userId: string;
-  connect(options?: { staleWriter?: "reject" | "reload" }): ContractService;
-}
-
-/** One promise as a test. */
-export interface ContractTest {
-  readonly title: string;
-  run(trial: Trial): Promise<void>;
+/** Declares the contract of sessions for stores. `openStores` opens a client on unused storage; `drop` removes the storage. */
+export function runSessionContract(
+  name: string,
+  createStorage: () => Promise<{ openStores: () => StoreFactory; drop?: () => unknown }>,
+): void {
+  describe(`sessions on ${name}`, { timeout: 60_000 }, () => {
+    let storage: Awaited<ReturnType<typeof createStorage>>;
+    let opened: StoreFactory[];
+    beforeEach(async () => {
+      storage = await createStorage();
+      opened = [];
+    }, 180_000);
+    afterEach(async () => {
+      await Promise.all(opened.map((stores) => stores.close()));
+      await storage.drop?.();
+    }, 60_000);
+    const connect: Trial["connect"] = (options) => {
+      const stores = storage.openStores();
+      opened.push(stores);
+      return new SessionService({ stores, ...options });
+    };
+    const promise: Declare = (title, run) =>
+      test(title, () => run({ sessions: connect(), appName: `app-${randomUUID()}`, userId: "ada", connect }));
+    for (const declare of [creating, getting, appending, updating, scoping, listing, sharing])
+      declare(promise);
+  });
 }

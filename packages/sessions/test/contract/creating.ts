@@ -1,11 +1,10 @@
 import { expect } from "vitest";
-import type { ContractTest } from "./contract.ts";
-import { event, storeError } from "./values.ts";
+import { type Declare, event, storeError } from "./values.ts";
 
-export const creating: readonly ContractTest[] = [
-  {
-    title: "create: a session has its names, its state, no events, and a time in seconds",
-    async run({ sessions, appName, userId }) {
+export function creating(promise: Declare): void {
+  promise(
+    "create: a session has its names, its state, no events, and a time in seconds",
+    async ({ sessions, appName, userId }) => {
       const before = Date.now() / 1_000;
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state: { a: 1 } });
       expect(session).toMatchObject({ id: "s", appName, userId, state: { a: 1 }, events: [] });
@@ -13,10 +12,11 @@ export const creating: readonly ContractTest[] = [
       expect(session.lastUpdateTime).toBeLessThanOrEqual(Date.now() / 1_000 + 60);
       expect(await sessions.getSession({ appName, userId, sessionId: "s" })).toEqual(session);
     },
-  },
-  {
-    title: "create: the initial state is split by scope, and temporary keys are on the live session only",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "create: the initial state is split by scope, and temporary keys are on the live session only",
+    async ({ sessions, connect, appName, userId }) => {
       const state = { own: 1, "app:theme": "dark", "user:language": "nl", "temp:draft": "x" };
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
       expect(session.state).toEqual(state);
@@ -30,22 +30,21 @@ export const creating: readonly ContractTest[] = [
       const stranger = await reader.createSession({ appName, userId: "another" });
       expect(stranger.state).toEqual({ "app:theme": "dark" });
     },
-  },
-  {
-    title: "create: a missing or blank id becomes a new UUID v7",
-    async run({ sessions, appName, userId }) {
-      const ids = new Set<string>();
-      for (const sessionId of [undefined, "", "  ", "\n\t"]) {
-        const { id } = await sessions.createSession({ appName, userId, sessionId });
-        expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
-        ids.add(id);
-      }
-      expect(ids.size).toBe(4);
-    },
-  },
-  {
-    title: "create: white space around an id is ignored, in create, get, append and delete",
-    async run({ sessions, appName, userId }) {
+  );
+
+  promise("create: a missing or blank id becomes a new UUID v7", async ({ sessions, appName, userId }) => {
+    const ids = new Set<string>();
+    for (const sessionId of [undefined, "", "  ", "\n\t"]) {
+      const { id } = await sessions.createSession({ appName, userId, sessionId });
+      expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+      ids.add(id);
+    }
+    expect(ids.size).toBe(4);
+  });
+
+  promise(
+    "create: white space around an id is ignored, in create, get, append and delete",
+    async ({ sessions, appName, userId }) => {
       const { id } = await sessions.createSession({ appName, userId, sessionId: "  my session\t" });
       expect(id).toBe("my session");
       const read = await sessions.getSession({ appName, userId, sessionId: "\nmy session " });
@@ -59,33 +58,11 @@ export const creating: readonly ContractTest[] = [
       await sessions.deleteSession({ appName, userId, sessionId: " my session  " });
       expect(await sessions.getSession({ appName, userId, sessionId: id })).toBeUndefined();
     },
-  },
-  {
-    title: "create: names of apps and users are used unchanged, including white space",
-    async run({ sessions, appName, userId }) {
-      await sessions.createSession({ appName, userId, sessionId: "s", state: { whose: "plain" } });
-      await sessions.createSession({
-        appName: ` ${appName}`,
-        userId,
-        sessionId: "s",
-        state: { whose: "app" },
-      });
-      await sessions.createSession({
-        appName,
-        userId: `${userId} `,
-        sessionId: "s",
-        state: { whose: "user" },
-      });
-      const get = async (app: string, user: string) =>
-        (await sessions.getSession({ appName: app, userId: user, sessionId: "s" }))?.state;
-      expect(await get(appName, userId)).toEqual({ whose: "plain" });
-      expect(await get(` ${appName}`, userId)).toEqual({ whose: "app" });
-      expect(await get(appName, `${userId} `)).toEqual({ whose: "user" });
-    },
-  },
-  {
-    title: "create: an existing id fails with CONFLICT (already exists), and nothing changes",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "create: an existing id fails with CONFLICT (already exists), and nothing changes",
+    async ({ sessions, connect, appName, userId }) => {
       const state = { a: 1, "app:x": 1, "user:x": 1 };
       await sessions.createSession({ appName, userId, sessionId: "s", state });
       const again = { appName, userId, sessionId: "s", state: { a: 2, "app:x": 2, "user:x": 2 } };
@@ -97,10 +74,11 @@ export const creating: readonly ContractTest[] = [
       }
       expect((await sessions.listSessions({ appName })).sessions).toHaveLength(1);
     },
-  },
-  {
-    title: "create: exactly one of several concurrent creations of a session succeeds",
-    async run({ connect, appName, userId }) {
+  );
+
+  promise(
+    "create: exactly one of several concurrent creations of a session succeeds",
+    async ({ connect, appName, userId }) => {
       for (let round = 0; round < 5; round++) {
         const sessionId = `race-${round}`;
         const racers = Array.from({ length: 4 }, (_, racer) =>
@@ -117,21 +95,11 @@ export const creating: readonly ContractTest[] = [
         expect(read?.state).toEqual(winners[0]?.value.state);
       }
     },
-  },
-  {
-    title: "create: the same id for two users is two sessions",
-    async run({ sessions, appName }) {
-      for (const userId of ["ada", "bob"]) {
-        await sessions.createSession({ appName, userId, sessionId: "s", state: { userId } });
-      }
-      for (const userId of ["ada", "bob"]) {
-        expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.state).toEqual({ userId });
-      }
-    },
-  },
-  {
-    title: "create: later changes of arguments and results do not change the stored session",
-    async run({ sessions, appName, userId }) {
+  );
+
+  promise(
+    "create: later changes of arguments and results do not change the stored session",
+    async ({ sessions, appName, userId }) => {
       const state = { list: [1] };
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
       state.list.push(2);
@@ -140,10 +108,11 @@ export const creating: readonly ContractTest[] = [
       await sessions.appendEvent({ session, event: event() });
       expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.state).toEqual({ list: [1] });
     },
-  },
-  {
-    title: "getOrCreate: returns the existing session or creates it; many concurrent calls create one",
-    async run({ connect, appName, userId }) {
+  );
+
+  promise(
+    "getOrCreate: returns the existing session or creates it; many concurrent calls create one",
+    async ({ connect, appName, userId }) => {
       const given = await Promise.all(
         Array.from({ length: 6 }, (_, maker) =>
           connect().getOrCreateSession({
@@ -162,5 +131,5 @@ export const creating: readonly ContractTest[] = [
       expect(await sessions.getUserState({ appName, userId })).toEqual({ maker: first?.state.maker });
       expect((await sessions.getOrCreateSession({ appName, userId })).id).not.toBe("s");
     },
-  },
-];
+  );
+}

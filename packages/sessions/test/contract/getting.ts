@@ -1,18 +1,10 @@
 import { expect } from "vitest";
-import type { ContractTest } from "./contract.ts";
-import { event, idsOf, setting } from "./values.ts";
+import { type Declare, event, idsOf, setting } from "./values.ts";
 
-export const getting: readonly ContractTest[] = [
-  {
-    title: "get: a missing session is undefined",
-    async run({ sessions, appName, userId }) {
-      expect(await sessions.getSession({ appName, userId, sessionId: "none" })).toBeUndefined();
-      expect((await sessions.listSessions({ appName })).sessions).toEqual([]);
-    },
-  },
-  {
-    title: "get: returns the events in order and unchanged, including unknown fields and dates",
-    async run({ sessions, connect, appName, userId }) {
+export function getting(promise: Declare): void {
+  promise(
+    "get: returns the events in order and unchanged, including unknown fields and dates",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const events = [
         event({ content: { parts: [{ text: "Hi" }] }, invocationId: "i-1", branch: "a.b" }),
@@ -31,10 +23,11 @@ export const getting: readonly ContractTest[] = [
       });
       expect(read?.lastUpdateTime).toBe(3.25);
     },
-  },
-  {
-    title: "get: numRecentEvents limits the newest events, 0 returns none; the state is complete",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "get: numRecentEvents limits the newest events, 0 returns none; the state is complete",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       for (let n = 1; n <= 5; n++)
         await sessions.appendEvent({ session, event: setting({ [`k${n}`]: n }, { id: `e${n}` }) });
@@ -52,10 +45,11 @@ export const getting: readonly ContractTest[] = [
         expect(read?.state).toEqual({ k1: 1, k2: 2, k3: 3, k4: 4, k5: 5 });
       }
     },
-  },
-  {
-    title: "get: afterTimestamp is inclusive, and finds every match though timestamps are out of order",
-    async run({ sessions, appName, userId }) {
+  );
+
+  promise(
+    "get: afterTimestamp is inclusive, and finds every match though timestamps are out of order",
+    async ({ sessions, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       for (const timestamp of [50, 10, 40, 20, 30]) {
         await sessions.appendEvent({
@@ -75,21 +69,19 @@ export const getting: readonly ContractTest[] = [
       expect(await get({ afterTimestamp: 30, numRecentEvents: 3 })).toEqual(["e40", "e30"]);
       expect(await get({ afterTimestamp: 30, numRecentEvents: 0 })).toEqual([]);
     },
-  },
-  {
-    title: "get: returns a separate copy",
-    async run({ sessions, appName, userId }) {
-      const state = { list: [1], "app:list": [1], "user:list": [1] };
-      await sessions.createSession({ appName, userId, sessionId: "s", state });
-      const get = () => sessions.getSession({ appName, userId, sessionId: "s" });
-      const first = await get();
-      for (const list of Object.values(first?.state ?? {})) (list as number[]).push(2);
-      expect((await get())?.state).toEqual(state);
-      const user = await sessions.getUserState({ appName, userId });
-      (user.list as number[]).push(3);
-      if (first)
-        await sessions.appendEvent({ session: first, event: setting({ "app:n": 1, "user:n": 1, n: 1 }) });
-      expect((await get())?.state).toEqual({ ...state, n: 1, "app:n": 1, "user:n": 1 });
-    },
-  },
-];
+  );
+
+  promise("get: returns a separate copy", async ({ sessions, appName, userId }) => {
+    const state = { list: [1], "app:list": [1], "user:list": [1] };
+    await sessions.createSession({ appName, userId, sessionId: "s", state });
+    const get = () => sessions.getSession({ appName, userId, sessionId: "s" });
+    const first = await get();
+    for (const list of Object.values(first?.state ?? {})) (list as number[]).push(2);
+    expect((await get())?.state).toEqual(state);
+    const user = await sessions.getUserState({ appName, userId });
+    (user.list as number[]).push(3);
+    if (first)
+      await sessions.appendEvent({ session: first, event: setting({ "app:n": 1, "user:n": 1, n: 1 }) });
+    expect((await get())?.state).toEqual({ ...state, n: 1, "app:n": 1, "user:n": 1 });
+  });
+}

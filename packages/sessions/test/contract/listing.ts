@@ -1,12 +1,12 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { expect } from "vitest";
 import type { ListSessionsRequest } from "../../src/session.ts";
-import type { ContractService, ContractTest } from "./contract.ts";
-import { event, setting } from "./values.ts";
+import type { SessionService } from "../../src/session-service.ts";
+import { type Declare, event, setting } from "./values.ts";
 
 /** Creates sessions whose last update is at the given times. */
 async function make(
-  sessions: ContractService,
+  sessions: SessionService,
   appName: string,
   userId: string,
   times: Record<string, number>,
@@ -20,7 +20,7 @@ async function make(
 }
 
 /** The ids of all pages. */
-async function pages(sessions: ContractService, request: ListSessionsRequest): Promise<string[][]> {
+async function pages(sessions: SessionService, request: ListSessionsRequest): Promise<string[][]> {
   const found: string[][] = [];
   let pageToken: string | undefined;
   do {
@@ -31,10 +31,10 @@ async function pages(sessions: ContractService, request: ListSessionsRequest): P
   return found;
 }
 
-export const listing: readonly ContractTest[] = [
-  {
-    title: "list: oldest update first, ties by id, or exactly the reverse; also from another service",
-    async run({ sessions, connect, appName, userId }) {
+export function listing(promise: Declare): void {
+  promise(
+    "list: oldest update first, ties by id, or exactly the reverse; also from another service",
+    async ({ sessions, connect, appName, userId }) => {
       await make(sessions, appName, userId, { b: 30, d: 10, a: 30, c: 40.5, e: 30 });
       for (const service of [sessions, connect()]) {
         expect(await pages(service, { appName, userId })).toEqual([["c", "e", "b", "a", "d"]]);
@@ -42,11 +42,11 @@ export const listing: readonly ContractTest[] = [
         expect(await pages(service, { appName, userId, order: "asc" })).toEqual([["d", "a", "b", "e", "c"]]);
       }
     },
-  },
-  {
-    title:
-      "list: an update moves a session, in both directions: at once in its own service, after a flush in all",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "list: an update moves a session, in both directions: at once in its own service, after a flush in all",
+    async ({ sessions, connect, appName, userId }) => {
       await make(sessions, appName, userId, { a: 1, b: 2, c: 3 });
       const session = await sessions.getSession({ appName, userId, sessionId: "a" });
       for (const [timestamp, order] of [
@@ -61,10 +61,11 @@ export const listing: readonly ContractTest[] = [
         expect(await pages(connect(), { appName, userId })).toEqual([order]);
       }
     },
-  },
-  {
-    title: "list: pages of 20 by default, or of any size up to 100, with a stable token",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "list: pages of 20 by default, or of any size up to 100, with a stable token",
+    async ({ sessions, connect, appName, userId }) => {
       const times = Object.fromEntries(
         Array.from({ length: 45 }, (_, n) => [`s${String(n).padStart(2, "0")}`, 1_000 - (n >> 1)]),
       );
@@ -83,7 +84,7 @@ export const listing: readonly ContractTest[] = [
         expect(oldestFirst).toEqual(ids.toReversed());
       }
       const first = await sessions.listSessions({ appName, limit: 10 });
-      const again = async (service: ContractService) =>
+      const again = async (service: SessionService) =>
         (await service.listSessions({ appName, limit: 10, pageToken: first.nextPageToken })).sessions.map(
           ({ id }) => id,
         );
@@ -95,10 +96,11 @@ export const listing: readonly ContractTest[] = [
       expect(await again(sessions)).toEqual(ids.slice(10, 20));
       expect(await again(connect())).toEqual(ids.slice(10, 20));
     },
-  },
-  {
-    title: "list: returns the merged state, the time, no events, and sessions that can be appended to",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "list: returns the merged state, the time, no events, and sessions that can be appended to",
+    async ({ sessions, connect, appName, userId }) => {
       const session = await sessions.createSession({
         appName,
         userId,
@@ -120,10 +122,11 @@ export const listing: readonly ContractTest[] = [
       if (mine) await connect().appendEvent({ session: mine, event: event() });
       expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.events).toHaveLength(2);
     },
-  },
-  {
-    title: "list: without a user the sessions of all users of the app, otherwise only that user's",
-    async run({ sessions, appName }) {
+  );
+
+  promise(
+    "list: without a user the sessions of all users of the app, otherwise only that user's",
+    async ({ sessions, appName }) => {
       await make(sessions, appName, "ada", { one: 1, two: 4 });
       await make(sessions, appName, "bob", { one: 3, three: 2 });
       await make(sessions, `${appName}-2`, "ada", { other: 9 });
@@ -134,11 +137,11 @@ export const listing: readonly ContractTest[] = [
       expect(await of("bob")).toEqual(["bob one", "bob three"]);
       expect(await of("carol")).toEqual([]);
     },
-  },
-  {
-    title:
-      "delete: removes events and session state at once, twice is the same as once, and leaves app and user state",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "delete: removes events and session state at once, twice is the same as once, and leaves app and user state",
+    async ({ sessions, connect, appName, userId }) => {
       const state = { own: 1, "app:a": 1, "user:u": 1 };
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
       await sessions.createSession({ appName, userId, sessionId: "t" });
@@ -154,10 +157,11 @@ export const listing: readonly ContractTest[] = [
       expect(await other.getAppState({ appName })).toEqual({ a: 2 });
       expect(await other.getUserState({ appName, userId })).toEqual({ u: 1 });
     },
-  },
-  {
-    title: "delete: a user is deleted with all sessions and the user's state, and other users are not",
-    async run({ sessions, connect, appName }) {
+  );
+
+  promise(
+    "delete: a user is deleted with all sessions and the user's state, and other users are not",
+    async ({ sessions, connect, appName }) => {
       const state = { own: 1, "app:a": 1, "user:u": 1 };
       const of = (userId: string) => ({ appName, userId });
       for (let n = 0; n < 20; n++) await sessions.createSession({ ...of("ada"), sessionId: `s${n}`, state });
@@ -178,10 +182,11 @@ export const listing: readonly ContractTest[] = [
       expect(again.state).toEqual({ "app:a": 1, "user:v": 2 });
       expect((await other.listSessions(of("ada"))).sessions.map(({ id }) => id)).toEqual(["s1"]);
     },
-  },
-  {
-    title: "delete: a user is deleted also after several services created one session at the same moment",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "delete: a user is deleted also after several services created one session at the same moment",
+    async ({ sessions, connect, appName, userId }) => {
       for (let round = 0; round < 3; round++) {
         const key = { appName, userId, sessionId: `s${round}` };
         await Promise.allSettled([1, 2, 3].map(() => connect().createSession(key)));
@@ -193,10 +198,11 @@ export const listing: readonly ContractTest[] = [
         expect(await service.listSessions({ appName, userId })).toEqual({ sessions: [] });
       }
     },
-  },
-  {
-    title: "delete: a user is deleted beside a service that appends and creates without a pause",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "delete: a user is deleted beside a service that appends and creates without a pause",
+    async ({ sessions, connect, appName, userId }) => {
       const key = { appName, userId, sessionId: "busy" };
       const busy = connect();
       let isOver = false;
@@ -230,10 +236,11 @@ export const listing: readonly ContractTest[] = [
       expect(before.state).toEqual({ isOld: true });
       expect((await sessions.getSession(key))?.state).not.toHaveProperty("isOld");
     },
-  },
-  {
-    title: "delete: the id can be used again, for a session without data of the old one",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "delete: the id can be used again, for a session without data of the old one",
+    async ({ sessions, connect, appName, userId }) => {
       const one = setting({ n: 1, "app:n": 1 }, { id: "one" });
       const old = await sessions.createSession({ appName, userId, sessionId: "s", state: { own: 1 } });
       await sessions.appendEvent({ session: old, event: one });
@@ -252,5 +259,5 @@ export const listing: readonly ContractTest[] = [
         code: "CONFLICT",
       });
     },
-  },
-];
+  );
+}

@@ -1,14 +1,14 @@
 import { expect } from "vitest";
-import type { ContractService, ContractTest } from "./contract.ts";
-import { copyOfSession, event, setting, storeError } from "./values.ts";
+import type { SessionService } from "../../src/session-service.ts";
+import { copyOfSession, type Declare, event, setting, storeError } from "./values.ts";
 
 const WRITERS = 8;
 const EACH = 6;
 
-export const sharing: readonly ContractTest[] = [
-  {
-    title: "concurrency: many writers of one session and its app and user state lose no event and no delta",
-    async run({ connect, appName, userId }) {
+export function sharing(promise: Declare): void {
+  promise(
+    "concurrency: many writers of one session and its app and user state lose no event and no delta",
+    async ({ connect, appName, userId }) => {
       const created = await connect().createSession({ appName, userId, sessionId: "s" });
       const writers = Array.from({ length: WRITERS }, async (_, writer) => {
         const service = connect({ staleWriter: "reload" });
@@ -30,10 +30,11 @@ export const sharing: readonly ContractTest[] = [
         expect(own).toEqual(Array.from({ length: EACH }, (_, n) => `${writer}-${n}`));
       }
     },
-  },
-  {
-    title: "concurrency: many writers of different sessions lose no delta of the app and the user",
-    async run({ connect, appName, userId }) {
+  );
+
+  promise(
+    "concurrency: many writers of different sessions lose no delta of the app and the user",
+    async ({ connect, appName, userId }) => {
       const writers = Array.from({ length: WRITERS }, async (_, writer) => {
         const service = connect();
         const session = await service.createSession({
@@ -56,85 +57,82 @@ export const sharing: readonly ContractTest[] = [
       }
       expect((await connect().listSessions({ appName, userId, limit: 100 })).sessions).toHaveLength(WRITERS);
     },
-  },
-  {
-    title: "concurrency: the later value is kept, from any service",
-    async run({ connect, appName, userId }) {
-      const [one, two] = [connect(), connect()];
-      const first = await one.createSession({ appName, userId });
-      const second = await two.createSession({ appName, userId });
-      for (let n = 0; n < 6; n++) {
-        const [service, session] = n % 2 === 0 ? [one, first] : [two, second];
-        await service.appendEvent({
-          session,
-          event: setting({ "app:n": n, "user:n": n }, { timestamp: 100 - n }),
-        });
-        expect(await connect().getAppState({ appName })).toEqual({ n });
-        expect(await connect().getUserState({ appName, userId })).toEqual({ n });
-      }
-    },
-  },
-  {
-    title: "isolation: names with any characters never access other data",
-    async run({ sessions, appName }) {
-      const names = [
-        "a",
-        "a:b",
-        "b",
-        "b:c",
-        "a%3Ab",
-        "%",
-        "#",
-        "/",
-        "{x}",
-        "*",
-        "a\0b",
-        " ",
-        "é",
-        "e\u0301",
-        "😀",
-        "__proto__",
-        "..",
-        "A",
-      ];
-      const long = ["x".repeat(900), `${"x".repeat(899)}y`, "é".repeat(450)];
-      const keys = [...names, ...long].flatMap((name) => [
-        { appName: `${appName}${name}`, userId: "u", sessionId: "s" },
-        { appName, userId: name, sessionId: "s" },
-        ...(name.trim() === name ? [{ appName, userId: "u", sessionId: name }] : []),
+  );
+
+  promise("concurrency: the later value is kept, from any service", async ({ connect, appName, userId }) => {
+    const [one, two] = [connect(), connect()];
+    const first = await one.createSession({ appName, userId });
+    const second = await two.createSession({ appName, userId });
+    for (let n = 0; n < 6; n++) {
+      const [service, session] = n % 2 === 0 ? [one, first] : [two, second];
+      await service.appendEvent({
+        session,
+        event: setting({ "app:n": n, "user:n": n }, { timestamp: 100 - n }),
+      });
+      expect(await connect().getAppState({ appName })).toEqual({ n });
+      expect(await connect().getUserState({ appName, userId })).toEqual({ n });
+    }
+  });
+
+  promise("isolation: names with any characters never access other data", async ({ sessions, appName }) => {
+    const names = [
+      "a",
+      "a:b",
+      "b",
+      "b:c",
+      "a%3Ab",
+      "%",
+      "#",
+      "/",
+      "{x}",
+      "*",
+      "a\0b",
+      " ",
+      "é",
+      "e\u0301",
+      "😀",
+      "__proto__",
+      "..",
+      "A",
+    ];
+    const long = ["x".repeat(900), `${"x".repeat(899)}y`, "é".repeat(450)];
+    const keys = [...names, ...long].flatMap((name) => [
+      { appName: `${appName}${name}`, userId: "u", sessionId: "s" },
+      { appName, userId: name, sessionId: "s" },
+      ...(name.trim() === name ? [{ appName, userId: "u", sessionId: name }] : []),
+    ]);
+    keys.push(
+      { appName: `${appName}:x`, userId: "y", sessionId: "z" },
+      { appName, userId: "x:y", sessionId: "z" },
+      { appName, userId: "x", sessionId: "y:z" },
+    );
+    await Promise.all(
+      keys.map((key, n) =>
+        sessions.createSession({ ...key, state: { n, [`app:${n}`]: n, [`user:${n}`]: n } }),
+      ),
+    );
+    const own = async (service: SessionService, n: number) => {
+      const key = keys[n];
+      const read = key && (await service.getSession(key));
+      expect(read).toMatchObject({ id: key?.sessionId, appName: key?.appName, userId: key?.userId });
+      expect(read?.state.n).toBe(n);
+      const shared = Object.keys(read?.state ?? {}).filter((name) => name !== "n");
+      const expected = keys.flatMap((other, m) => [
+        ...(other.appName === key?.appName ? [`app:${m}`] : []),
+        ...(other.appName === key?.appName && other.userId === key?.userId ? [`user:${m}`] : []),
       ]);
-      keys.push(
-        { appName: `${appName}:x`, userId: "y", sessionId: "z" },
-        { appName, userId: "x:y", sessionId: "z" },
-        { appName, userId: "x", sessionId: "y:z" },
-      );
-      await Promise.all(
-        keys.map((key, n) =>
-          sessions.createSession({ ...key, state: { n, [`app:${n}`]: n, [`user:${n}`]: n } }),
-        ),
-      );
-      const own = async (service: ContractService, n: number) => {
-        const key = keys[n];
-        const read = key && (await service.getSession(key));
-        expect(read).toMatchObject({ id: key?.sessionId, appName: key?.appName, userId: key?.userId });
-        expect(read?.state.n).toBe(n);
-        const shared = Object.keys(read?.state ?? {}).filter((name) => name !== "n");
-        const expected = keys.flatMap((other, m) => [
-          ...(other.appName === key?.appName ? [`app:${m}`] : []),
-          ...(other.appName === key?.appName && other.userId === key?.userId ? [`user:${m}`] : []),
-        ]);
-        expect(shared.sort()).toEqual(expected.sort());
-      };
-      for (let n = 0; n < keys.length; n++) await own(sessions, n);
-      const listed = await sessions.listSessions({ appName, userId: "x" });
-      expect(listed.sessions.map(({ id }) => id)).toEqual(
-        keys.filter((key) => key.appName === appName && key.userId === "x").map((key) => key.sessionId),
-      );
-    },
-  },
-  {
-    title: "arguments: an invalid argument fails with INVALID_ARGUMENT, and the error names it",
-    async run({ sessions, appName, userId }) {
+      expect(shared.sort()).toEqual(expected.sort());
+    };
+    for (let n = 0; n < keys.length; n++) await own(sessions, n);
+    const listed = await sessions.listSessions({ appName, userId: "x" });
+    expect(listed.sessions.map(({ id }) => id)).toEqual(
+      keys.filter((key) => key.appName === appName && key.userId === "x").map((key) => key.sessionId),
+    );
+  });
+
+  promise(
+    "arguments: an invalid argument fails with INVALID_ARGUMENT, and the error names it",
+    async ({ sessions, appName, userId }) => {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const key = { appName, userId, sessionId: "s" };
       const invalid: [() => Promise<unknown>, RegExp][] = [
@@ -174,5 +172,5 @@ export const sharing: readonly ContractTest[] = [
         await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT", name));
       expect(await sessions.getSession(key)).toEqual(session);
     },
-  },
-];
+  );
+}

@@ -1,11 +1,10 @@
 import { expect } from "vitest";
-import type { ContractTest } from "./contract.ts";
-import { copyOfSession, event, idsOf, setting, storeError } from "./values.ts";
+import { copyOfSession, type Declare, event, idsOf, setting, storeError } from "./values.ts";
 
-export const updating: readonly ContractTest[] = [
-  {
-    title: "update: sets the title and the state of every scope, without an event",
-    async run({ sessions, connect, appName, userId }) {
+export function updating(promise: Declare): void {
+  promise(
+    "update: sets the title and the state of every scope, without an event",
+    async ({ sessions, connect, appName, userId }) => {
       const key = { appName, userId, sessionId: "s" };
       const created = await sessions.createSession({ ...key, state: { kept: 1, own: 1 } });
       expect(created.title).toBeUndefined();
@@ -20,10 +19,11 @@ export const updating: readonly ContractTest[] = [
       expect(await sessions.getAppState({ appName })).toEqual({ a: 3 });
       expect(await sessions.getUserState({ appName, userId })).toEqual({ u: null });
     },
-  },
-  {
-    title: "update: omitted fields are kept, and null removes the title",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "update: omitted fields are kept, and null removes the title",
+    async ({ sessions, connect, appName, userId }) => {
       const key = { appName, userId, sessionId: "s" };
       const session = await sessions.createSession({ ...key, title: "First", state: { own: 1 } });
       expect(session.title).toBe("First");
@@ -42,10 +42,11 @@ export const updating: readonly ContractTest[] = [
       await sessions.appendEvent({ session, event: event() });
       expect(session).not.toHaveProperty("title");
     },
-  },
-  {
-    title: "update: does not make a session stale, nor move it in lists",
-    async run({ sessions, connect, appName, userId }) {
+  );
+
+  promise(
+    "update: does not make a session stale, nor move it in lists",
+    async ({ sessions, connect, appName, userId }) => {
       const key = { appName, userId, sessionId: "s" };
       const session = await sessions.createSession(key);
       await sessions.appendEvent({ session, event: event({ timestamp: 1 }) });
@@ -59,32 +60,30 @@ export const updating: readonly ContractTest[] = [
       expect(session).toMatchObject({ title: "Rome", state: { own: 1, "app:a": 1 } });
       expect(await connect().getSession(key)).toEqual(session);
     },
-  },
-  {
-    title: "update: concurrent updates and appends lose nothing",
-    async run({ connect, appName, userId }) {
-      const key = { appName, userId, sessionId: "s" };
-      const created = await connect().createSession(key);
-      const numbers = [0, 1, 2, 3, 4, 5];
-      const deltaOf = (name: string) => ({ [name]: 1, [`app:${name}`]: 1, [`user:${name}`]: 1 });
-      await Promise.all([
-        ...numbers.map((n) => connect().updateSession({ ...key, state: deltaOf(`update-${n}`) })),
-        ...numbers.map((n) =>
-          connect({ staleWriter: "reload" }).appendEvent({
-            session: copyOfSession(created),
-            event: setting(deltaOf(`append-${n}`)),
-          }),
-        ),
-      ]);
-      const read = await connect().getSession(key);
-      expect(read?.events).toHaveLength(numbers.length);
-      expect(Object.keys(read?.state ?? {})).toHaveLength(2 * 3 * numbers.length);
-    },
-  },
-  {
-    title:
-      "update: fails with NOT_FOUND for a missing session and INVALID_ARGUMENT for invalid arguments, and changes nothing",
-    async run({ sessions, appName, userId }) {
+  );
+
+  promise("update: concurrent updates and appends lose nothing", async ({ connect, appName, userId }) => {
+    const key = { appName, userId, sessionId: "s" };
+    const created = await connect().createSession(key);
+    const numbers = [0, 1, 2, 3, 4, 5];
+    const deltaOf = (name: string) => ({ [name]: 1, [`app:${name}`]: 1, [`user:${name}`]: 1 });
+    await Promise.all([
+      ...numbers.map((n) => connect().updateSession({ ...key, state: deltaOf(`update-${n}`) })),
+      ...numbers.map((n) =>
+        connect({ staleWriter: "reload" }).appendEvent({
+          session: copyOfSession(created),
+          event: setting(deltaOf(`append-${n}`)),
+        }),
+      ),
+    ]);
+    const read = await connect().getSession(key);
+    expect(read?.events).toHaveLength(numbers.length);
+    expect(Object.keys(read?.state ?? {})).toHaveLength(2 * 3 * numbers.length);
+  });
+
+  promise(
+    "update: fails with NOT_FOUND for a missing session and INVALID_ARGUMENT for invalid arguments, and changes nothing",
+    async ({ sessions, appName, userId }) => {
       const key = { appName, userId, sessionId: "s" };
       await expect(
         sessions.updateSession({ ...key, title: "Rome", state: { "app:a": 1 } }),
@@ -118,5 +117,5 @@ export const updating: readonly ContractTest[] = [
       }
       expect(await sessions.getSession(key)).toEqual(before);
     },
-  },
-];
+  );
+}

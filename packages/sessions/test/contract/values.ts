@@ -1,6 +1,19 @@
 import { expect } from "vitest";
 import type { Session, SessionEvent } from "../../src/session.ts";
+import type { SessionService } from "../../src/session-service.ts";
 import type { Values } from "../../src/state/scopes.ts";
+
+/** What a contract test is given: a service, and names that no other test uses. */
+export interface Trial {
+  readonly sessions: SessionService;
+  readonly appName: string;
+  readonly userId: string;
+  /** A service with a client of its own, as in another process: it shares only the storage with earlier ones. */
+  connect(options?: { staleWriter?: "reject" | "reload" }): SessionService;
+}
+
+/** Declares one promise as a test. */
+export type Declare = (title: string, run: (trial: Trial) => Promise<void>) => void;
 
 let made = 0;
 
