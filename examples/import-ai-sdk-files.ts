@@ -32,7 +32,7 @@ async function importFile(file: string): Promise<void> {
     ...(title && { title, titleBy: "text", titleOf: asked?.id }),
   };
   await mine.import(
-    { type: "scrollback.chat", version: 1, chat, entries },
+    { type: "scrollback.chat", version: 2, chat, entries },
     { id, operationId: `file-${id}` },
   );
 }

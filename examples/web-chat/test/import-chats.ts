@@ -27,7 +27,7 @@ function exportOf({ title, activeAt, pinned = false, texts = [title] }: PastChat
   }));
   return {
     type: "scrollback.chat",
-    version: 1,
+    version: 2,
     chat: {
       ...{ id: crypto.randomUUID(), title, titleBy: "user", labels: {}, metadata: {} },
       ...{ ...times, activeAt, pinned, archived: false, messageCount: messages.length },

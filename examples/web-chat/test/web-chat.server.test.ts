@@ -41,6 +41,52 @@ test("a message is sent and answered, then edited, answered again and branched",
   expect(await chat.stored()).toEqual(before);
 });
 
+test("versions: arrows show what an edit and a regeneration replaced, also after a reload", async () => {
+  const { chat, page } = await tests.visit();
+  await chat.send("Which tram goes to the harbour?");
+  await chat.act(chat.messages.last(), "Regenerate");
+  await chat.answered();
+  const versions = (index: number) => chat.messages.nth(index).getByRole("group", { name: "Versions" });
+  await expect.poll(() => versions(1).innerText()).toContain("2 / 2");
+  await chat.act(chat.messages.first(), "Edit");
+  await page.getByRole("textbox", { name: "Edit your message" }).fill("How is this chat stored?");
+  await page.keyboard.press("Enter");
+  await chat.answered();
+  await expect.poll(() => versions(0).innerText()).toContain("2 / 2");
+  const edited = await chat.texts();
+  await chat.reload();
+  await chat.act(chat.messages.first(), "Previous version");
+  await expect.poll(() => chat.texts()).toContain("Which tram goes to the harbour?");
+  expect(await versions(0).innerText()).toContain("1 / 2");
+  expect(await versions(1).innerText()).toContain("2 / 2");
+  await chat.act(chat.messages.nth(1), "Previous version");
+  await expect.poll(() => versions(1).innerText()).toContain("1 / 2");
+  expect(await chat.messages.count()).toBe(2);
+  await chat.send("And which is the last one?");
+  await chat.act(chat.messages.first(), "Next version");
+  await expect.poll(() => chat.texts()).toEqual(edited);
+});
+
+test("versions: a tab that shows another version is refused, and loses nothing", async () => {
+  const one = await tests.visit();
+  await one.chat.send("Which tram goes to the harbour?");
+  await one.chat.act(one.chat.messages.first(), "Edit");
+  await one.page.getByRole("textbox", { name: "Edit your message" }).fill("How is this chat stored?");
+  await one.page.keyboard.press("Enter");
+  await one.chat.answered();
+  const two = await tests.visit(one.page.url(), { like: one.page });
+  await expect.poll(() => two.chat.messages.count()).toBe(2);
+  await one.chat.act(one.chat.messages.first(), "Previous version");
+  await expect.poll(() => one.chat.texts()).toContain("Which tram goes to the harbour?");
+  two.expect("409");
+  await two.chat.send("Go on", { wait: false });
+  await two.page.getByRole("alert").getByText("updated elsewhere").waitFor();
+  await two.chat.button("Reload").click();
+  await expect.poll(() => two.chat.texts()).toContain("Which tram goes to the harbour?");
+  await two.chat.act(two.chat.messages.first(), "Next version");
+  await expect.poll(() => two.chat.texts()).toContain("How is this chat stored?");
+});
+
 test("the sidebar lists, loads more, renames, pins, archives and deletes", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Which tram goes to the harbour?");

@@ -6,6 +6,7 @@ import type {
   ChatSummary,
   ListChats,
   OwnedChats,
+  SiblingGroup,
 } from "@scrollback/chats";
 import { APICallError, type UIMessage } from "ai";
 
@@ -22,6 +23,7 @@ interface ChatClientOptions {
 }
 
 type RequestHeaders = Readonly<Record<string, string>>;
+type PlacedOptions = Omit<NonNullable<Parameters<OwnedChats["switchTo"]>[2]>, "signal">;
 type WriteOptions = Pick<
   NonNullable<Parameters<OwnedChats["update"]>[2]>,
   "operationId" | "expectedRevision"
@@ -107,6 +109,12 @@ export interface ChatClient<UI extends UIMessage> {
     cut: Parameters<OwnedChats["truncate"]>[1],
     options?: Omit<NonNullable<Parameters<OwnedChats["truncate"]>[2]>, "signal">,
   ): Promise<Chat>;
+  /** The messages that have one place in a chat; `chat.siblings` of {@link ChatClient.get} has all of a chat. */
+  siblings(chatId: string, messageId: string): Promise<SiblingGroup>;
+  /** Shows a sibling and what followed it. Load the messages again afterwards. */
+  switchTo(chatId: string, messageId: string, options?: PlacedOptions): Promise<Chat>;
+  /** Deletes a sibling that is not shown, and what followed it. */
+  deleteSibling(chatId: string, messageId: string, options?: PlacedOptions): Promise<Chat>;
   message(chatId: string, messageId: string): Promise<ChatEntry<UI>>;
   /** Deletes one message; `with: "answer"`: with its answer. */
   deleteMessage(
@@ -185,6 +193,11 @@ export function chatClient<UI extends UIMessage>({
     fork: (chatId, options = {}) => call("POST", chatUrl(chatId, "fork"), { body: options }),
     truncate: (chatId, cut, options) =>
       call("POST", chatUrl(chatId, "truncate"), { body: { ...options, ...cut } }),
+    siblings: (chatId, messageId) => call("GET", chatUrl(chatId, "siblings", messageId)),
+    switchTo: (chatId, messageId, options = {}) =>
+      call("POST", chatUrl(chatId, "switch"), { body: { ...options, messageId } }),
+    deleteSibling: (chatId, messageId, options = {}) =>
+      call("DELETE", chatUrl(chatId, "siblings", messageId) + queryOf(options)),
     message: (chatId, messageId) => call("GET", chatUrl(chatId, "messages", messageId)),
     deleteMessage: (chatId, messageId, options = {}) =>
       call("DELETE", chatUrl(chatId, "messages", messageId) + queryOf(options)),

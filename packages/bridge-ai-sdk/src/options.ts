@@ -65,6 +65,11 @@ export interface BeginTurnOptions {
    * answer.
    */
   readonly whileRunning?: "reject" | "stop";
+  /**
+   * Whether an edit or a regeneration keeps what it replaces, as a sibling: see {@link OwnedChats.siblings}. What does not fit in one
+   * commit is refused with `TOO_LARGE`. Default true.
+   */
+  readonly keepSiblings?: boolean;
   /** The handling of a message whose parent is no longer the last message. Default `"reject"`: `CONFLICT`. */
   readonly onStale?: "reject" | "append";
   /**

@@ -44,6 +44,7 @@ type NotCalled =
   | "callbackMs"
   | "fileTypes"
   | "whileRunning"
+  | "keepSiblings"
   | "onStale";
 
 /** By option: the callbacks in it. A new option does not compile without an entry. */

@@ -229,6 +229,7 @@ test("another owner gets and changes nothing by any route", async () => {
     "POST /chat": { id: "c", trigger: "regenerate-message" },
     "PATCH /chats/:id": { title: "Eve's" },
     "POST /chats/:id/truncate": { behind: null },
+    "POST /chats/:id/switch": { messageId: "q1" },
     "PATCH /chats/:id/messages/:messageId": { metadata: { x: 1 } },
     "POST /chats/import": await server.mine.export("c"),
   };

@@ -29,7 +29,9 @@ test("requests of a turn: a read, the question, a commit for each step, the answ
   expect(await turn({ message: user("q2", "say two") })).toEqual(plain);
   for (let n = 0; n < 40; n++) await server.mine.append("c", [user(`f${n}`)]);
   expect(await turn({ message: user("q3", "say three") })).toEqual(plain);
-  expect(await turn({ trigger: "regenerate-message" })).toEqual(plain);
+  // Two requests keep the earlier answer.
+  const [read, ...rest] = plain;
+  expect(await turn({ trigger: "regenerate-message" })).toEqual([read, INSERT, "commit chats", ...rest]);
   expect(await turn({ message: user("q4", "look up x") })).toEqual([
     READ,
     COMMIT,

@@ -5,7 +5,7 @@ import { answer, serve, user } from "./serve.ts";
 const times = { createdAt: 1, updatedAt: 1 };
 const exportOf = (messages: readonly unknown[], fields: object = {}) => ({
   type: "scrollback.chat",
-  version: 1,
+  version: 2,
   chat: { id: "c", ...times, activeAt: 1, pinned: false, archived: false, labels: {}, metadata: {} },
   entries: messages.map((message) => ({ message, ...times, status: "complete" })),
   ...fields,

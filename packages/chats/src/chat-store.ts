@@ -1,4 +1,5 @@
 import { Lists } from "@scrollback/collections";
+import { Parts } from "@scrollback/collections/internal";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isId } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
@@ -46,6 +47,10 @@ export interface ChatStoreOptions<M extends Identified> {
    * chats for a page.
    */
   readonly indexedLabels?: readonly string[];
+  /** The maximum number of messages that have one place in a chat, from 2. The one that was left first goes. Default 16. */
+  readonly maxSiblings?: number;
+  /** The maximum size in bytes of what a chat keeps beside its path. What was left first goes. Default 16 MiB. */
+  readonly maxSiblingBytes?: number;
   /**
    * Called with errors that no caller receives: of background work and of ends of runs, which are retried automatically, and of
    * callbacks. It is not awaited; what it throws becomes a warning of the process. Default: a warning of the process, each message at
@@ -71,6 +76,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
     const { leaseMs = 15_000, beatMs = 2_000, indexedLabels = [] } = options;
+    const { maxSiblings = 16, maxSiblingBytes = 16 * 1_048_576 } = options;
     const callbacks = callbacksOf(options);
     const { onError } = callbacks;
     const stores = options.stores.withTraits(chatMessageTraits);
@@ -83,6 +89,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     this.#context = {
       ...callbacks,
       ...{ stores, lists, background, leaseMs, beatMs, indexedLabels },
+      ...{ parts: new Parts(stores), maxSiblings, maxSiblingBytes },
       ...{ runs: new Runs<M>(), followers: new Followers() },
     };
   }

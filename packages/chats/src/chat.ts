@@ -64,8 +64,20 @@ export interface RunSummary {
 
 export type TitleBy = "text" | "model" | "user";
 
+/** Messages that have one place in a chat, of which the path of the chat has one: what was there before an edit or a regeneration. */
+export interface SiblingGroup {
+  /** The message before them; `null`: they begin the chat. */
+  readonly behind: string | null;
+  /** The ids of their first messages, oldest first. */
+  readonly ids: readonly string[];
+  /** The one on the path; absent if the path ends behind {@link SiblingGroup.behind}. */
+  readonly active?: string;
+}
+
 /** A chat without its messages. */
 export interface Chat extends ChatSummary {
+  /** The messages of the path that have siblings. Absent if none has; not in lists. */
+  readonly siblings?: readonly SiblingGroup[];
   /** At most 64 KiB encoded; not in lists. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Random. A chat that is created under the id of a deleted one has another value. */
@@ -109,6 +121,12 @@ export interface ChatWrite {
   /** Write only if the chat has not changed since this revision, else fail with `CONFLICT`. */
   readonly expectedRevision?: Revision;
   readonly signal?: AbortSignal;
+}
+
+/** Options of a write that drops messages. */
+export interface Dropping extends Placed {
+  /** Keeps the dropped messages as a sibling of what takes their place, see {@link OwnedChats.siblings}. Default false. */
+  readonly keepSibling?: boolean;
 }
 
 /** Options of a write of messages. */

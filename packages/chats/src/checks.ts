@@ -16,6 +16,7 @@ import {
   isFunction,
   isIntegerUpTo,
   isPlainObject,
+  isPositiveInteger,
   isSignal,
   isStoreFactory,
   isTimerMs,
@@ -81,6 +82,7 @@ export const optionChecks = {
   signal,
   write: writeFields,
   placed: placedFields,
+  dropping: { ...placedFields, keepSibling: isBoolean },
   "delete-message": { ...placedFields, with: isOneOf("answer") },
   list: {
     ...signal,
@@ -208,6 +210,9 @@ const isIndexedLabels: Check = (value) =>
     ? undefined
     : `must be an array of at most ${MAX_INDEXED_LABELS} names of labels`;
 
+const isSiblingCount: Check = (value) =>
+  Number.isInteger(value) && (value as number) >= 2 ? undefined : "must be an integer of 2 or more";
+
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkStoreOptions(options: unknown): void {
   const checks = {
@@ -220,6 +225,8 @@ export function checkStoreOptions(options: unknown): void {
     beatMs: isTimerMs,
     onError: isFunction,
     indexedLabels: isIndexedLabels,
+    maxSiblings: isSiblingCount,
+    maxSiblingBytes: isPositiveInteger,
   };
   checkOptions("ChatStore", options, checks, ["stores"]);
   const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };
@@ -230,7 +237,10 @@ export function checkStoreOptions(options: unknown): void {
 export function checkRunChange(change: unknown, check: (message: unknown) => string | undefined): void {
   const messages = (value: unknown) => (Array.isArray(value) ? undefined : "must be an array of messages");
   checkValue("begin", "the change", isObject, change);
-  checkOptions("begin", change, { keep: isCount, append: messages, continues: isMessageId });
+  checkOptions("begin", change, {
+    ...{ keep: isCount, append: messages, continues: isMessageId },
+    keepSibling: isBoolean,
+  });
   const { append } = change as { append?: unknown };
   if (append !== undefined) checkNewMessages("begin", append, check);
 }

@@ -5,6 +5,7 @@ export type {
   ChatSummary,
   ListChats,
   MessageStatus,
+  SiblingGroup,
 } from "./chat.ts";
 export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
 export type { ChatExport } from "./copy/export-chat.ts";

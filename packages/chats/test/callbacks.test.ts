@@ -17,7 +17,10 @@ cycle.push(cycle);
 
 /** A new callback does not compile without an entry. */
 const wrongResults: Record<
-  Exclude<keyof Options, "stores" | "leaseMs" | "beatMs" | "indexedLabels">,
+  Exclude<
+    keyof Options,
+    "stores" | "leaseMs" | "beatMs" | "indexedLabels" | "maxSiblings" | "maxSiblingBytes"
+  >,
   unknown
 > = {
   check: Promise.resolve("a promise"),

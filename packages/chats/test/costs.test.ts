@@ -11,6 +11,8 @@ const COMMIT = "commit chat";
 const INSERT = "insertEntry";
 const TELL = "updateEntry";
 const REMOVE = "removeEntry";
+const LIST = "listEntries";
+const PART = "commit chats";
 
 function setUp() {
   const driver = new CountingDriver();
@@ -53,14 +55,21 @@ describe("requests", () => {
       () => mine.touch("c"),
       () => mine.append("c", [message("q3")]),
       () => mine.upsert("c", message("q3", "user", "other")),
-      () => mine.edit("c", "q3", message("q4")),
-      () => mine.truncate("c", { from: "q4" }),
-      () => mine.dropAnswer("c"),
       () => mine.updateMessage("c", "a", { metadata: 1 }),
     ];
     for (const write of writes) {
       await write();
       expect(driver.take()).toEqual([READ, COMMIT]);
+    }
+    // Beside the caller: whether a process that died has left a copy of what is dropped.
+    const drops = [
+      () => mine.edit("c", "q3", message("q4")),
+      () => mine.truncate("c", { from: "q4" }),
+      () => mine.dropAnswer("c"),
+    ];
+    for (const drop of drops) {
+      await drop();
+      expect(driver.take()).toEqual([READ, COMMIT, LIST]);
     }
     await vi.waitFor(() => expect(driver.take()).toEqual([TELL]), 2_000);
     await chats.flush();
@@ -73,9 +82,9 @@ describe("requests", () => {
     await mine.readMessage("c", "q");
     expect(driver.take()).toEqual([READ]);
     await mine.deleteMessage("c", "q");
-    expect(driver.take()).toEqual([READ, COMMIT, TELL]);
+    expect(driver.take()).toEqual([READ, COMMIT, TELL, LIST]);
     await chats.move("c", { from: "ada", to: "eve" });
-    expect(driver.take()).toHaveLength(11);
+    expect(driver.take()).toHaveLength(12);
   });
 
   test("update to another list: another entry, and the first one is removed", async () => {
@@ -124,10 +133,27 @@ describe("requests", () => {
     await chats.flush();
     driver.take();
     await connect().mine.delete("c");
-    expect(driver.take()).toEqual([READ, TELL, "delete chat", REMOVE]);
+    expect(driver.take()).toEqual([READ, TELL, "delete chat", LIST, REMOVE]);
     await connect().mine.delete("c");
     // What an expired chat may have left.
-    expect(driver.take()).toEqual([READ, "delete chat", "entriesOf", "entriesOf"]);
+    expect(driver.take()).toEqual([READ, "delete chat", LIST, "entriesOf", "entriesOf"]);
+  });
+
+  test("siblings: to keep one costs two requests more; a read none; a switch three before and three behind it", async () => {
+    const { driver, chats, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue("q", "a") });
+    driver.take();
+    const run = await mine.begin("c", { keep: 1, keepSibling: true }, { messageId: "b" });
+    expect(driver.take()).toEqual([READ, INSERT, PART, COMMIT, TELL]);
+    await run.end({ message: message("b", "assistant"), status: "complete" });
+    expect(driver.take()).toEqual([COMMIT, TELL]);
+    await mine.siblings("c", "a");
+    await mine.read("c");
+    expect(driver.take()).toEqual([READ, READ]);
+    await mine.switchTo("c", "a");
+    await chats.flush();
+    const sweep = [LIST, READ, "read chats", "delete chats", REMOVE];
+    expect(driver.take()).toEqual([READ, "read chats", INSERT, PART, COMMIT, ...sweep, TELL]);
   });
 
   test("fork: a read and a creation; export: a read; import: a creation", async () => {

@@ -4,5 +4,6 @@
  * @packageDocumentation
  */
 export { isListed, isLost, listAgain, missingEntries } from "./lists/any-thread.ts";
+export { Parts, partsOf, partThreads } from "./lists/parts.ts";
 export { concernsAll, ifReadable } from "./lists/removal.ts";
 export type { ListItem } from "./lists/requests.ts";

@@ -21,6 +21,8 @@ export const BranchIcon = icon(
 );
 export const CheckIcon = icon(<path d="m4.5 10.5 3.5 3.5 7.5-8" />);
 export const CloseIcon = icon(<path d="m5.5 5.5 9 9m0-9-9 9" />);
+export const PreviousIcon = icon(<path d="m12 5-5 5 5 5" />);
+export const NextIcon = icon(<path d="m8 5 5 5-5 5" />);
 export const CopyIcon = icon(
   <>
     <rect x="7" y="7" width="9" height="9" rx="2" />

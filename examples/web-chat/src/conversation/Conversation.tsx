@@ -36,7 +36,7 @@ export function Conversation({
   onFailed,
 }: Props) {
   const conversation = useConversation(chatId, stored, onChanged);
-  const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
+  const { messages, statuses, siblings, isAnswering, isLost, trouble, older } = conversation;
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
   const keepPosition = useKeptPosition(scroller, content);
   const [text, setText] = useState(draft);
@@ -74,6 +74,8 @@ export function Conversation({
     approve: thenFocus(conversation.approve),
     answer: thenFocus(conversation.answer),
     branch: (messageId) => void branch(messageId),
+    switchTo: (messageId) =>
+      void conversation.switchTo(messageId).catch(() => onFailed("The other version could not be shown.")),
   };
   const loadOlder = async () => {
     keepPosition();
@@ -81,6 +83,9 @@ export function Conversation({
   };
 
   const last = messages.at(-1);
+  const earlier = siblings
+    .find(({ behind, active }) => behind === last?.id && active === undefined)
+    ?.ids.at(-1);
   const isRefused = trouble !== undefined && trouble.is !== "disconnected";
   const isUnanswered = last?.role === "user" && !isAnswering && trouble === undefined;
   return (
@@ -100,6 +105,7 @@ export function Conversation({
                 key={message.id}
                 message={message}
                 state={statuses[message.id]}
+                siblings={siblings.find(({ active }) => active === message.id)?.ids ?? []}
                 isAnswering={isAnswering && isLast && message.role === "assistant"}
                 isLost={isLost && isLast}
                 isUnsent={isRefused && isLast && message.role === "user"}
@@ -122,6 +128,11 @@ export function Conversation({
               <button type="button" className="link-button" onClick={() => conversation.regenerate()}>
                 Try again
               </button>
+              {earlier !== undefined && (
+                <button type="button" className="link-button" onClick={() => actions.switchTo(earlier)}>
+                  Show the earlier answer
+                </button>
+              )}
             </p>
           )}
         </div>

@@ -26,6 +26,7 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
   const [statuses, setStatuses] = useState(stored?.statuses ?? {});
   const [older, setOlder] = useState(stored?.older);
   const [run, setRun] = useState(stored?.chat.run);
+  const [siblings, setSiblings] = useState(stored?.chat.siblings ?? []);
   const [trouble, setTrouble] = useState<Trouble>();
   const loaded = useRef(stored?.messages ?? []);
   const transport = useMemo(() => chatTransport<ChatMessage>({ messages: () => loaded.current }), []);
@@ -53,6 +54,7 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
   const adopt = useCallback((now: StoredChat) => {
     setStatuses((before) => ({ ...before, ...now.statuses }));
     setRun(now.chat.run);
+    setSiblings(now.chat.siblings ?? []);
   }, []);
 
   /** Reads and shows the stored messages. */
@@ -108,6 +110,8 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
   return {
     messages: chat.messages.filter(hasContent),
     statuses,
+    /** The places of the chat that have several messages, of which one is shown. */
+    siblings,
     /** Whether an answer is being generated, for this page or another one. */
     isAnswering: isBusy || isElsewhere,
     /** Whether the process that generated the last answer has ended. */
@@ -117,6 +121,15 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
     send: (text: string) => begin(chat.sendMessage({ text })),
     edit: (messageId: string, text: string) => begin(chat.sendMessage({ text, messageId })),
     regenerate: (messageId?: string) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
+    async switchTo(messageId: string) {
+      await client.switchTo(chatId, messageId);
+      const now = await readChat(chatId);
+      adopt(now);
+      loaded.current = now.messages;
+      setOlder(now.older);
+      setMessages(now.messages);
+      changed();
+    },
     async stop() {
       await client.stop(chatId);
       await chat.stop();

@@ -42,7 +42,7 @@ export function EditForm({
         }}
       />
       <div className="edit-actions">
-        <span id="edit-hint">The messages below it are replaced.</span>
+        <span id="edit-hint">What is here now stays as another version.</span>
         <button type="button" className="button small" onClick={onCancel}>
           Cancel
         </button>

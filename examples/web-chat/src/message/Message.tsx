@@ -6,11 +6,14 @@ import { CopyButton } from "./CopyButton.tsx";
 import { EditForm } from "./EditForm.tsx";
 import { type MessageActions, MessagePart } from "./MessagePart.tsx";
 import { Outcome } from "./Outcome.tsx";
+import { Siblings } from "./Siblings.tsx";
 import { textOf } from "./text-of.ts";
 
 interface Props {
   readonly message: ChatMessage;
   readonly state: MessageState | undefined;
+  /** The ids of its versions, oldest first; empty if there is one. */
+  readonly siblings: readonly string[];
   readonly isAnswering: boolean;
   readonly isLost: boolean;
   /** Whether the server rejected the message. */
@@ -20,7 +23,16 @@ interface Props {
   readonly actions: MessageActions;
 }
 
-export function Message({ message, state, isAnswering, isLost, isUnsent, canChange, actions }: Props) {
+export function Message({
+  message,
+  state,
+  siblings,
+  isAnswering,
+  isLost,
+  isUnsent,
+  canChange,
+  actions,
+}: Props) {
   const [isEditing, setIsEditing] = useState(false);
   const commands = useRef<HTMLDivElement>(null);
   const isMine = message.role === "user";
@@ -65,6 +77,9 @@ export function Message({ message, state, isAnswering, isLost, isUnsent, canChan
       )}
       {!isEditing && !isAnswering && (
         <div ref={commands} className="actions">
+          {siblings.length > 1 && (
+            <Siblings ids={siblings} shown={message.id} isDisabled={!canChange} onSwitch={actions.switchTo} />
+          )}
           {text !== "" && <CopyButton text={() => text} label="Copy" />}
           {canChange && isMine && (
             <IconButton label="Edit" data-edit="" onClick={() => setIsEditing(true)}>

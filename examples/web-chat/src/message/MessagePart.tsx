@@ -8,6 +8,8 @@ export interface MessageActions {
   edit(messageId: string, text: string): void;
   regenerate(messageId: string): void;
   branch(messageId: string): void;
+  /** Shows another version of the message, and what followed it. */
+  switchTo(messageId: string): void;
   approve(approvalId: string, isApproved: boolean): void;
   answer(toolCallId: string, answer: string): void;
 }

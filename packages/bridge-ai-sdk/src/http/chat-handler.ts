@@ -38,7 +38,8 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   checkHandlerOptions(options);
   const { chats, maxMessageBytes = DEFAULT_MAX_BYTES, title, callbackMs = CALLBACK_MS } = options;
   const { allowImport: isImportAllowed = false } = options;
-  const { metadataSchema, dataSchemas, fileTypes, whileRunning, onStale, generateMessageId } = options;
+  const { metadataSchema, dataSchemas, fileTypes, whileRunning, keepSiblings, onStale, generateMessageId } =
+    options;
   const tools = options.tools ?? options.agent?.tools;
   const ui = {
     ...(tools && { tools }),
@@ -49,6 +50,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   const begin = {
     ...ui,
     ...(whileRunning && { whileRunning }),
+    ...(keepSiblings !== undefined && { keepSiblings }),
     ...(onStale && { onStale }),
     ...(generateMessageId && { generateMessageId }),
     callbackMs,

@@ -12,8 +12,14 @@ import { isToolPart, type UIPart, withPartFields } from "../convert/tool-parts.t
 export function importedChat(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   // They would be applied after this check.
   if (data.types !== undefined) refuse("types must be absent; import it with the chat store in a program");
-  const { entries } = data;
-  return Array.isArray(entries) ? { ...data, entries: entries.map(closedEntry) } : data;
+  const { continuations } = data;
+  if (!Array.isArray(continuations)) return withClosedEntries(data);
+  return { ...withClosedEntries(data), continuations: continuations.map(withClosedEntries) };
+}
+
+function withClosedEntries(data: unknown): Record<string, unknown> {
+  const { entries } = Object(data) as { entries?: unknown };
+  return { ...Object(data), ...(Array.isArray(entries) && { entries: entries.map(closedEntry) }) };
 }
 
 function closedEntry(entry: unknown, index: number): unknown {

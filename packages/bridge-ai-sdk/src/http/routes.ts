@@ -57,6 +57,7 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   "GET /chats": ["limit", "cursor", "archived", "pinned", "labels"],
   "GET /chats/:id": ["limit", "before"],
   "DELETE /chats/:id/messages/:messageId": ["with", "after", "operationId", "expectedRevision"],
+  "DELETE /chats/:id/siblings/:messageId": ["after", "operationId", "expectedRevision"],
   "POST /chats/import": ["id", "operationId"],
 };
 
@@ -120,6 +121,19 @@ const routes: Readonly<Record<string, Route>> = {
   },
   async "DELETE /chats/:id/messages/:messageId"({ mine, chatId, messageId, query }) {
     return Response.json(await mine.deleteMessage(chatId, messageId, Object.fromEntries(query)));
+  },
+  async "GET /chats/:id/siblings/:messageId"({ mine, chatId, messageId }) {
+    const group = await mine.siblings(chatId, messageId);
+    if (!group)
+      throw new StoreError("NOT_FOUND", "request: the chat, or a sibling of the message, does not exist");
+    return Response.json(group);
+  },
+  async "DELETE /chats/:id/siblings/:messageId"({ mine, chatId, messageId, query }) {
+    return Response.json(await mine.deleteSibling(chatId, messageId, Object.fromEntries(query)));
+  },
+  async "POST /chats/:id/switch"({ mine, chatId, body }) {
+    const { messageId, ...options } = await body();
+    return Response.json(await mine.switchTo(chatId, messageId as string, options));
   },
   async "POST /chats/:id/fork"({ mine, chatId, body }) {
     return created(await mine.fork(chatId, await body()));

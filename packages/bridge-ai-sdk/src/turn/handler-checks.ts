@@ -33,6 +33,7 @@ const isStreamOptions: Check = (value) => {
 export const beginChecks = {
   ...uiOptionChecks,
   whileRunning: isOneOf("reject", "stop"),
+  keepSiblings: isBoolean,
   onStale: isOneOf("reject", "append"),
   fileTypes: isFileTypes,
   generateMessageId: isFunction,

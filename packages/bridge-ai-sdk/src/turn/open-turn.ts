@@ -32,8 +32,9 @@ export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOpti
 /** Stores the change of a request and takes the lease of the chat, in one commit. */
 export async function beginRun<UI extends UIMessage>(
   body: PostBody,
-  { chats, whileRunning, onStale, generateMessageId, callbackMs, onError, create, ...options }: BeginRun<UI>,
+  { chats, keepSiblings = true, ...given }: BeginRun<UI>,
 ): Promise<BegunRun<UI>> {
+  const { whileRunning, onStale, generateMessageId, callbackMs, onError, create, ...options } = given;
   const placed = onStale === "append" ? { ...body, parentId: undefined } : body;
   const request = await readRequest<UI>(placed, options, callbackMs);
   const isContinuation = request.kind === "continue";
@@ -42,7 +43,7 @@ export async function beginRun<UI extends UIMessage>(
   const change = (entries: readonly ChatEntry<UI>[], stopped?: string) => {
     const made = branch ? branch.change(entries) : decide(request, entries, stopped);
     isNew = !isContinuation && made.append !== undefined;
-    return made;
+    return { ...made, keepSibling: keepSiblings && made.keepSibling === true };
   };
   const first = request.kind === "submit" ? create?.(request.message) : undefined;
   const messageId = isContinuation || !generateMessageId ? undefined : idOf(generateMessageId, onError);

@@ -88,7 +88,7 @@ export function decide<UI extends UIMessage>(
   switch (request.kind) {
     case "regenerate":
       assertKnown(request, entries);
-      return { keep: questionsEnd(entries, request.messageId) };
+      return dropping(entries, questionsEnd(entries, request.messageId));
     case "continue": {
       const { messageId } = request.calls;
       if (indexOf(entries, messageId) < 0) throw unknown("this id");
@@ -99,6 +99,14 @@ export function decide<UI extends UIMessage>(
     case "submit":
       return submitted(request, entries, stopped);
   }
+}
+
+/** Drops the messages from an index on, and keeps them as a sibling, unless they say nothing. */
+function dropping<UI extends UIMessage>(
+  entries: readonly ChatEntry<UI>[],
+  keep: number,
+): Pick<RunChange<UI>, "keep" | "keepSibling"> {
+  return { keep, keepSibling: entries.slice(keep).some(({ message }) => !isBlankAnswer(message)) };
 }
 
 type Submit<UI extends UIMessage> = Extract<TurnRequest<UI>, { kind: "submit" }>;
@@ -119,7 +127,7 @@ function submitted<UI extends UIMessage>(
   if (messageId !== undefined && (indexOf(entries, messageId) >= 0 || !isStored)) {
     const edited = editedMessage(entries, messageId);
     assertKnown(request, entries);
-    return { keep: indexOf(entries, edited.id), append: [message] };
+    return { ...dropping(entries, indexOf(entries, edited.id)), append: [message] };
   }
   if (isStored) throw stale("the message is stored already");
   assertParent(request, entries, stopped);

@@ -5,6 +5,8 @@ import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
+import type { Continuations } from "../siblings/continuations.ts";
+import { type ChatContinuation, writeContinuations } from "../siblings/copied-continuations.ts";
 import type { ChatLocation } from "../threads.ts";
 import { commitPlan, takenId, type Written, whileOutdated } from "../write/write-chat.ts";
 
@@ -12,6 +14,8 @@ import { commitPlan, takenId, type Written, whileOutdated } from "../write/write
 export interface ChatCopy<M extends Identified> {
   readonly method: string;
   readonly entries: readonly StoredEntry<M>[];
+  /** What the chat keeps beside its path. Default: nothing. */
+  readonly continuations?: readonly ChatContinuation<M>[];
   /** The fields of the chat besides its messages. */
   readonly fields: { readonly [K in keyof Head]?: Head[K] | undefined };
   readonly operation: Operation | undefined;
@@ -21,10 +25,14 @@ export interface ChatCopy<M extends Identified> {
 /** A running copy. `marker` distinguishes its commits from those of other copies. */
 interface MarkedCopy<M extends Identified> extends ChatCopy<M> {
   readonly marker: Operation;
+  /** Whether a commit follows in any case. */
+  readonly isFirst?: boolean;
+  readonly parts?: Continuations | undefined;
 }
 
 /**
- * Creates a chat in one commit if its messages fit in one, otherwise in several. The chat exists only after the last commit. A
+ * Creates a chat in one commit if its messages fit in one and it has no siblings, otherwise in several. The chat exists only after the
+ * last commit. A
  * repeated call with the same operation continues a failed copy, and starts over if the entries have changed since.
  *
  * @throws StoreError `CONFLICT` if the id is taken.
@@ -49,7 +57,16 @@ export async function copyChat<M extends Identified>(
       throw takenId(method);
     }
     if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
-    return await copyNext(context, location, marked, view, atOnce);
+    const { continuations = [] } = copy;
+    // Parts are announced for a commit at a revision: the first commit makes one.
+    const isFirst = continuations.length > 0 && revision === null;
+    const count = isFirst ? 0 : atOnce;
+    const parts =
+      revision === null || continuations.length === 0
+        ? undefined
+        : (head?.parts ??
+          (await writeContinuations(context, threadId, revision, entries, continuations, signal)));
+    return await copyNext(context, location, { ...marked, isFirst, parts }, view, count);
   };
   for (;;) {
     try {
@@ -68,7 +85,7 @@ export async function copyChat<M extends Identified>(
 async function copyNext<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
-  { method, entries, fields, operation, marker, signal }: MarkedCopy<M>,
+  { method, entries, fields, operation, marker, signal, isFirst = false, parts }: MarkedCopy<M>,
   view: ChatView<M>,
   atOnce: number,
 ) {
@@ -78,9 +95,9 @@ async function copyNext<M extends Identified>(
     view.entries.every((entry, index) => isSameEntry(entry, entries[index]));
   const there = isBegun ? view.entries : [];
   const next = [...there, ...entries.slice(there.length, there.length + atOnce)];
-  const isLast = next.length === entries.length;
+  const isLast = next.length === entries.length && !isFirst;
   const copying = { since: now, operationId: marker.id, digest: marker.digest };
-  const plan = { entries: next, head: { ...fields, copying: isLast ? undefined : copying } };
+  const plan = { entries: next, head: { ...fields, parts, copying: isLast ? undefined : copying } };
   const base = view.head ?? newHead(location.chatId, now);
   const done = isLast ? operation : undefined;
   return await commitPlan(context, location, view, base, plan, { method, now, operation: done, signal });

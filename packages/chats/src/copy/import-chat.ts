@@ -7,6 +7,8 @@ import { checkNewMessages, checkPatch, isMessageId, optionChecks } from "../chec
 import type { ChatContext } from "../read/context.ts";
 import type { StoredEntry } from "../read/entries.ts";
 import { operationOf } from "../read/head.ts";
+import { MAX_CONTINUATIONS } from "../siblings/continuations.ts";
+import type { ChatContinuation } from "../siblings/copied-continuations.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
 import { copied, copiedTitle, copyChat } from "./copy-chat.ts";
 import { type ChatExport, decodeExport } from "./export-chat.ts";
@@ -33,7 +35,7 @@ export async function importChat<M extends Identified>(
   data: unknown,
   { id, operationId, signal }: ImportOptions,
 ): Promise<Chat> {
-  const { chat, entries } = parseExport<M>(context, data);
+  const { chat, entries, continuations } = parseExport<M>(context, data);
   const { pinned, archived, labels, metadata, forkedFrom } = chat;
   const { createdAt, updatedAt, activeAt } = chat;
   const chatId = id ?? idOfOperation(context.stores, owner, operationId);
@@ -44,6 +46,7 @@ export async function importChat<M extends Identified>(
   return await copyChat(context, locationOf(owner, chatId), {
     method: "import",
     entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),
+    continuations,
     fields: {
       ...copiedTitle(chat, entries),
       ...{ pinned, archived, labels, metadata, forkedFrom },
@@ -55,12 +58,13 @@ export async function importChat<M extends Identified>(
 }
 
 /** @throws StoreError `INVALID_STATE` that names the problem. */
-function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unknown) {
+function parseExport<M extends Identified>(context: ChatContext<M>, data: unknown) {
+  const { check } = context;
   const { type, version } = Object(data) as { type?: unknown; version?: unknown };
   if (type !== "scrollback.chat") refuse(`type must be "scrollback.chat"`);
-  if (version !== 1) refuse("version must be 1; was it written by a newer version of Scrollback?");
+  if (version !== 2) refuse("version must be 2; was it written by a newer version of Scrollback?");
   try {
-    const { chat, entries } = decodeExport(data as ChatExport);
+    const { chat, entries, continuations } = decodeExport(data as ChatExport);
     const { title, titleBy, titleOf, pinned, archived, labels, metadata, forkedFrom } = chat;
     const fields = { title, titleBy, pinned, archived, labels, metadata };
     checkPatch("import", fields);
@@ -81,7 +85,14 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
       entries.map(({ message }) => message),
       check,
     );
-    return { chat, entries: entries as ChatEntry<M>[] };
+    checkContinuations(context, entries, continuations);
+    return {
+      ...{ chat, entries: entries as ChatEntry<M>[] },
+      continuations: (continuations as readonly ChatContinuation<M>[]).map((one) => ({
+        ...one,
+        entries: one.entries.map((entry) => copied({ ...entry, writes: 0 }, context.closeAnswer)),
+      })),
+    };
   } catch (cause) {
     if (StoreError.is(cause, "INVALID_STATE")) throw cause;
     // The checks of arguments begin with the method.
@@ -89,6 +100,42 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
       ? cause.message.replace(/^import: /, "")
       : "it is not what export returns";
     throw new StoreError("INVALID_STATE", `import: ${problem}`, { cause });
+  }
+}
+
+/** Refuses continuations that branch off nothing, or that have the id of a sibling. */
+function checkContinuations<M extends Identified>(
+  { check }: ChatContext<M>,
+  path: readonly ChatEntry<unknown>[],
+  continuations: readonly ChatContinuation<unknown>[],
+): void {
+  if (!Array.isArray(continuations) || continuations.length > MAX_CONTINUATIONS)
+    refuse(`continuations must be an array of at most ${MAX_CONTINUATIONS}`);
+  const idOf = ({ message }: ChatEntry<unknown>) => (message as Identified).id;
+  const branches = new Map<string | undefined, readonly string[]>([[undefined, path.map(idOf)]]);
+  const places = new Set<string>();
+  for (const [index, one] of continuations.entries()) {
+    const { id, in: of, behind, leftAt, entries } = Object(one) as ChatContinuation<unknown>;
+    const name = `continuations[${index}]`;
+    const branch = branches.get(of);
+    if (isText(id) || id === "" || branches.has(id)) refuse(`${name}.id must be new`);
+    if (!branch) refuse(`${name}.in must be the id of an earlier one`);
+    const before = behind === null && of === undefined ? -1 : branch.lastIndexOf(String(behind));
+    if (before < 0 && behind !== null) refuse(`${name}.behind must be a message that it follows`);
+    if (isRecordTime(leftAt)) refuse(`${name}.leftAt ${isRecordTime(leftAt)}`);
+    if (!Array.isArray(entries) || entries.length === 0) refuse(`${name}.entries must not be empty`);
+    entries.forEach(checkEntry);
+    checkNewMessages(
+      "import",
+      entries.map(({ message }) => message),
+      check,
+    );
+    const ids = entries.map(idOf);
+    const place = JSON.stringify([of, behind, ids[0]]);
+    if (ids[0] === branch[before + 1] || places.has(place))
+      refuse(`${name} must begin with another id than its siblings`);
+    places.add(place);
+    branches.set(id, ids);
   }
 }
 

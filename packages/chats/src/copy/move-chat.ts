@@ -5,6 +5,7 @@ import { ChatView } from "../read/chat-view.ts";
 import { withLostAnswer } from "../read/entries.ts";
 import { chatOf, isRunning, operationOf, withOperation } from "../read/head.ts";
 import type { RunContext } from "../run/runs.ts";
+import { readContinuations } from "../siblings/copied-continuations.ts";
 import { type ChatLocation, idOfOperation } from "../threads.ts";
 import { type Plan, takenId, type WriteRequest, type Written, writeChat } from "../write/write-chat.ts";
 import { copyChat } from "./copy-chat.ts";
@@ -55,6 +56,7 @@ export async function moveChat<M extends Identified>(
     writes,
     listed,
     movesTo,
+    parts = {},
     messageCount,
     lastMessage,
     ...fields
@@ -63,6 +65,7 @@ export async function moveChat<M extends Identified>(
   const moved = await copyChat(context, target, {
     method: "move",
     entries: fixed.entries,
+    continuations: await readContinuations(context, source.threadId, parts, signal),
     fields: { ...fields, operations: withOperation(fixed.head, operation) },
     operation,
     signal,

@@ -7,11 +7,13 @@ import type {
   ChatPage,
   ChatPatch,
   ChatWrite,
+  Dropping,
   Identified,
   ListChats,
   MessageStatus,
   NewChat,
   Placed,
+  SiblingGroup,
 } from "../chat.ts";
 import {
   checkChat,
@@ -38,6 +40,8 @@ import {
   stopRun,
 } from "../run/begin-run.ts";
 import type { ChatRun, RunContext } from "../run/runs.ts";
+import { readContinuations } from "../siblings/copied-continuations.ts";
+import { planDeleteSibling, planSwitch } from "../siblings/switch-chat.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
 import {
   appended,
@@ -224,14 +228,20 @@ export class OwnedChats<M extends Identified = Identified> {
     );
   }
 
-  /** Replaces the message with the id `messageId` by `message` and drops all later messages. The ids may differ. */
-  async edit(chatId: string, messageId: string, message: M, options: Placed = {}): Promise<Chat> {
-    checkChat("edit", chatId, options, "placed");
+  /**
+   * Replaces the message with the id `messageId` by `message` and drops all later messages. The ids may differ. With `keepSibling`, what
+   * is dropped stays as a sibling of `message`; a sibling that had the id of `message` gets another one.
+   *
+   * @throws StoreError `TOO_LARGE`, before anything changes, if what is to be kept does not fit in one commit.
+   */
+  async edit(chatId: string, messageId: string, message: M, options: Dropping = {}): Promise<Chat> {
+    checkChat("edit", chatId, options, "dropping");
     checkValue("edit", "messageId", isMessageId, messageId);
     checkMessages("edit", [message], this.#context.check);
-    const intent = [messageId, message, options.after];
+    const { after, keepSibling = false } = options;
+    const intent = [messageId, message, after, keepSibling];
     return await this.#place("edit", chatId, options, intent, (view, head, now) =>
-      planEdit(view, head, messageId, message, now),
+      planEdit(this.#context, view, head, messageId, message, keepSibling, now),
     );
   }
 
@@ -246,13 +256,61 @@ export class OwnedChats<M extends Identified = Identified> {
 
   /**
    * Drops an answer. With a `messageId` of an assistant or tool message, drops from that message on; with another message's id,
-   * drops all messages after it. Without `messageId`, drops all messages after the last user message.
+   * drops all messages after it. Without `messageId`, drops all messages after the last user message. With `keepSibling`, what is
+   * dropped stays as a sibling of the next answer.
+   *
+   * @throws StoreError as {@link OwnedChats.edit}.
    */
-  async dropAnswer(chatId: string, messageId?: string, options: Placed = {}): Promise<Chat> {
-    checkChat("dropAnswer", chatId, options, "placed");
+  async dropAnswer(chatId: string, messageId?: string, options: Dropping = {}): Promise<Chat> {
+    checkChat("dropAnswer", chatId, options, "dropping");
     if (messageId !== undefined) checkValue("dropAnswer", "messageId", isMessageId, messageId);
-    return await this.#place("dropAnswer", chatId, options, [messageId, options.after], (view) =>
-      planDropAnswer(view, messageId),
+    const { after, keepSibling = false } = options;
+    const intent = [messageId, after, keepSibling];
+    return await this.#place("dropAnswer", chatId, options, intent, (view, head, now) =>
+      planDropAnswer(this.#context, view, head, messageId, keepSibling, now),
+    );
+  }
+
+  /**
+   * The ids of the messages that have one place in a chat, oldest first: that of a message of the path which has siblings, or of a
+   * sibling that is not on the path. Each is the first message of a continuation of the chat. Undefined if there is no such message.
+   */
+  async siblings(
+    chatId: string,
+    messageId: string,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<SiblingGroup | undefined> {
+    checkValue("siblings", "messageId", isMessageId, messageId);
+    const chat = await this.get(chatId, options);
+    return chat?.siblings?.find(({ ids }) => ids.includes(messageId));
+  }
+
+  /**
+   * Puts a sibling, with the messages that followed it, in the place of its sibling on the path, which stays with what follows it. A
+   * message that is on the path changes nothing.
+   *
+   * @throws StoreError `NOT_FOUND` without such a sibling, or if it has expired; `CONFLICT` while a run of the chat is active.
+   */
+  async switchTo(chatId: string, messageId: string, options: Placed = {}): Promise<Chat> {
+    checkChat("switchTo", chatId, options, "placed");
+    checkValue("switchTo", "messageId", isMessageId, messageId);
+    const intent = [messageId, options.after];
+    return await this.#place("switchTo", chatId, options, intent, (view, head, now) =>
+      planSwitch(this.#context, view, head, messageId, now, options.signal),
+    );
+  }
+
+  /**
+   * Deletes a sibling that is not on the path, with the messages that followed it. None of its data stays stored. After a failure, call
+   * it again.
+   *
+   * @throws StoreError `NOT_FOUND` without such a sibling.
+   */
+  async deleteSibling(chatId: string, messageId: string, options: Placed = {}): Promise<Chat> {
+    checkChat("deleteSibling", chatId, options, "placed");
+    checkValue("deleteSibling", "messageId", isMessageId, messageId);
+    return await this.#place("deleteSibling", chatId, options, [messageId, options.after], async (_, head) =>
+      planDeleteSibling(head, messageId),
     );
   }
 
@@ -317,8 +375,13 @@ export class OwnedChats<M extends Identified = Identified> {
   /** Returns a chat as plain JSON, for {@link OwnedChats.import} of any store; undefined if it does not exist. */
   async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
     checkChat("export", chatId, options, "signal");
-    const page = await this.#read(chatId, options);
-    return page && exportOf(page, this.#context.closeAnswer);
+    const found = await this.#view(chatId, options);
+    if (!found) return undefined;
+    const { view, chat } = found;
+    const { parts = {} } = view.head ?? {};
+    const { threadId } = locationOf(this.ownerId, chatId);
+    const kept = await readContinuations(this.#context, threadId, parts, options.signal);
+    return exportOf({ chat, entries: view.entries.map(publicEntry) }, kept, this.#context.closeAnswer);
   }
 
   /**
@@ -394,8 +457,10 @@ export class OwnedChats<M extends Identified = Identified> {
     intent: unknown,
     plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M> | undefined>,
   ): Promise<Chat> {
+    const { threadId } = locationOf(this.ownerId, chatId);
+    let isRepeated = false;
     let ended: string | undefined;
-    const { chat } = await this.#write(chatId, {
+    const written = this.#write(chatId, {
       method,
       limit: FIRST_LOOK,
       options,
@@ -407,8 +472,14 @@ export class OwnedChats<M extends Identified = Identified> {
         ended = made && unsaved;
         return ended === undefined ? made : { ...made, head: { ...made?.head, run: undefined } };
       },
+      repeated: () => {
+        isRepeated = true;
+      },
     });
-    this.#context.runs.abort(locationOf(this.ownerId, chatId).threadId, ended, "removed");
+    const { chat } = await written;
+    this.#context.runs.abort(threadId, ended, "removed");
+    // The first call may have ended before it erased what it dropped.
+    if (isRepeated) await this.#context.parts.sweep(threadId);
     return chat;
   }
 

@@ -1,6 +1,8 @@
 import type { Lists } from "@scrollback/collections";
+import type { Parts } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
+import type { SiblingBounds } from "../siblings/continuations.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 import type { ListedChat } from "./listed-chat.ts";
@@ -12,9 +14,10 @@ import type { ListedChat } from "./listed-chat.ts";
 export type ErrorSource = "beat" | "end" | "list" | "callback";
 
 /** The shared context of all chats of a {@link ChatStore}. */
-export interface ChatContext<M extends Identified> {
+export interface ChatContext<M extends Identified> extends SiblingBounds {
   readonly stores: StoreFactory;
   readonly lists: Lists<StoredSummary, ListedChat>;
+  readonly parts: Parts;
   /** The labels that have lists of their own. */
   readonly indexedLabels: readonly string[];
   /** Returns the problem of a message, with its id and role, or undefined. */

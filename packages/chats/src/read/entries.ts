@@ -45,7 +45,7 @@ function entryProblem(value: unknown): string | undefined {
 }
 
 /** The public fields of an entry. */
-export function publicEntry<M>({ writes, ...entry }: StoredEntry<M>): ChatEntry<M> {
+export function publicEntry<M>({ writes, ...entry }: ChatEntry<M> & { writes?: number }): ChatEntry<M> {
   return entry;
 }
 

@@ -4,6 +4,7 @@ import { type Revision, StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { encodeWrapped } from "@scrollback/store-core/internal";
 import type { Chat, ChatSummary } from "../chat.ts";
+import { type Continuations, groupsOf } from "../siblings/continuations.ts";
 
 /** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
 export const FORMAT_VERSION = 1;
@@ -54,6 +55,8 @@ export interface Head extends StoredSummary {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The newest operation ids, each with a digest of its request. */
   readonly operations: readonly (readonly [operationId: string, digest: string])[];
+  /** What the chat keeps beside its path. */
+  readonly parts?: Continuations;
   /** The name of the owner that the chat is being moved to. Until that is done or given up, nobody can change the chat. */
   readonly movesTo?: string;
 }
@@ -136,8 +139,14 @@ function runOf(run: StoredRun, clock: WallClock): NonNullable<ChatSummary["run"]
 
 /** A chat for the caller. */
 export function chatOf(head: Head, revision: Revision, clock: WallClock): Chat {
-  const { version, writes, listed, operations, movesTo, copying, run, ...chat } = head;
-  return { ...chat, ...(run && { run: runOf(run, clock) }), revision };
+  const { version, writes, listed, operations, movesTo, copying, run, parts = {}, ...chat } = head;
+  const siblings = groupsOf(parts, clock.now());
+  return {
+    ...chat,
+    ...(run && { run: runOf(run, clock) }),
+    ...(siblings.length > 0 && { siblings }),
+    revision,
+  };
 }
 
 /** A write with the operation id that the caller gave. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */

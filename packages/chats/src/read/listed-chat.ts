@@ -1,4 +1,5 @@
 import type { Member, Snapshot } from "@scrollback/collections";
+import { partsOf } from "@scrollback/collections/internal";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
 import { basesOf, type ChatLocation } from "../threads.ts";
@@ -12,7 +13,7 @@ export interface ListedChat extends Snapshot<StoredSummary> {
 
 /** What the lists of a chat need of its head. A chat that is being copied is hidden; a list reads the lease of a run. */
 export function draftOf(head: Head) {
-  const { version, id, incarnation, writes, listed, metadata, operations, movesTo, ...rest } = head;
+  const { version, id, incarnation, writes, listed, metadata, operations, parts, movesTo, ...rest } = head;
   const told: StoredSummary | undefined = rest.copying ? undefined : rest;
   return { version: writes, order: head.activeAt, told, isDoubtful: head.run !== undefined };
 }
@@ -31,6 +32,7 @@ export function memberOf<M extends Identified>(
 ): Member<StoredSummary, ListedChat> {
   return {
     ...{ threadId, key },
+    parts: ({ head }) => partsOf(head),
     // Only deletions ask for them.
     get bases() {
       return basesOf(ownerName);

@@ -7,6 +7,8 @@ import { checkRunChange } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
 import { isSameMessage, LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
+import { partOf } from "../siblings/continuations.ts";
+import { leavingFrom } from "../siblings/leave.ts";
 import type { ChatLocation } from "../threads.ts";
 import { patched } from "../write/changes.ts";
 import { checkAfter, missingChat, type Written, writeChat } from "../write/write-chat.ts";
@@ -26,6 +28,8 @@ export interface RunChange<M> {
    * message whose id `keep` drops takes its place: it keeps `createdAt`, status and error.
    */
   readonly append?: readonly M[];
+  /** Keeps what `keep` drops as a sibling of what takes its place. Default false. A message of `append` is then always a new one. */
+  readonly keepSibling?: boolean;
   /** The id of an assistant message that the run continues. Default: the run makes a new message. */
   readonly continues?: string;
 }
@@ -132,7 +136,9 @@ async function begin<M extends Identified>(
           messageId = given ?? continues ?? messageId;
           // A repeated call makes the unfinished answer of its first attempt again.
           const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
-          const isTaken = next.some(({ message }) => message.id === messageId);
+          const isTaken =
+            next.some(({ message }) => message.id === messageId) ||
+            partOf(head.parts ?? {}, messageId) !== undefined;
           if (isTaken && !isRetry && messageId !== continues)
             throw new StoreError(
               "CONFLICT",
@@ -145,7 +151,9 @@ async function begin<M extends Identified>(
           }
           const run: StoredRun = { id, messageId, startedAt: now, beatAt: now, leaseMs: context.leaseMs };
           const fields = view.head || !create ? {} : patched("begin", head, create, next);
-          return { entries: next, head: { ...fields, run }, isActive: true };
+          const { keep = entries.length, keepSibling } = change;
+          const leaves = keepSibling ? leavingFrom(context, entries, keep, undefined, now) : undefined;
+          return { entries: next, ...(leaves && { leaves }), head: { ...fields, run }, isActive: true };
         },
       });
     } catch (error) {
@@ -201,13 +209,13 @@ function begunEarlier<M extends Identified>(
  */
 function changedEntries<M extends Identified>(
   entries: readonly StoredEntry<M>[],
-  { keep = entries.length, append = [], continues }: RunChange<M>,
+  { keep = entries.length, append = [], continues, keepSibling = false }: RunChange<M>,
   now: number,
 ): readonly StoredEntry<M>[] {
   const dropped = entries.slice(keep);
   const added = append.flatMap((message) => {
     const isOfId = (entry: StoredEntry<M>) => entry.message.id === message.id;
-    const before = dropped.findLast(isOfId);
+    const before = keepSibling ? undefined : dropped.findLast(isOfId);
     if (before) return before.message === message ? [before] : [{ ...before, message, updatedAt: now }];
     const stays = entries.slice(0, keep).findLast(isOfId);
     if (!stays) return [newEntry(message, now)];

@@ -3,8 +3,10 @@ import { checkMessages } from "@scrollback/store-core/internal";
 import type { ChatPatch, Identified, MessageStatus, Placed } from "../chat.ts";
 import { checkSizes } from "../checks.ts";
 import type { ChatView } from "../read/chat-view.ts";
+import type { ChatContext } from "../read/context.ts";
 import { isSameContent, isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { type Head, isRunning } from "../read/head.ts";
+import { leavingFrom } from "../siblings/leave.ts";
 import { checkAfter, NO_TITLE, type Plan } from "./write-chat.ts";
 
 /** The messages that {@link OwnedChats.truncate} drops. */
@@ -110,10 +112,12 @@ export async function planUpsert<M extends Identified>(
 }
 
 export async function planEdit<M extends Identified>(
+  context: ChatContext<M>,
   view: ChatView<M>,
   head: Head,
   messageId: string,
   message: M,
+  keepSibling: boolean,
   now: number,
 ): Promise<Plan<M>> {
   await indexOf("edit", view, messageId);
@@ -124,11 +128,13 @@ export async function planEdit<M extends Identified>(
     if (taken >= 0 && taken < (await indexOf("edit", view, messageId)))
       throw new StoreError("CONFLICT", "edit: an earlier message has the id of the new one; use a new id");
   }
-  const index = await indexOf("edit", view, messageId);
+  const index = await indexOf("edit", view, messageId, keepSibling);
   const kept = view.entries.slice(0, index);
-  const createdAt = message.id === messageId ? view.entries[index]?.createdAt : undefined;
+  const createdAt = message.id === messageId && !keepSibling ? view.entries[index]?.createdAt : undefined;
+  const leaves = keepSibling ? leavingFrom(context, view.entries, index, head.run, now) : undefined;
   return {
     entries: [...kept, newEntry(message, now, createdAt === undefined ? {} : { createdAt })],
+    ...(leaves && { leaves }),
     isActive: true,
   };
 }
@@ -147,16 +153,23 @@ export async function planTruncate<M extends Identified>(
 
 /** Drops an answer: from an assistant message on, or after a user message. */
 export async function planDropAnswer<M extends Identified>(
+  context: ChatContext<M>,
   view: ChatView<M>,
+  head: Head,
   messageId: string | undefined,
+  keepSibling: boolean,
+  now: number,
 ): Promise<Plan<M> | undefined> {
   const index =
     messageId === undefined
       ? await view.findIndex(({ message }) => message.role === "user")
-      : await indexOf("dropAnswer", view, messageId);
+      : await indexOf("dropAnswer", view, messageId, keepSibling);
   const role = view.entries[index]?.message.role;
   if (role === undefined) throw new StoreError("NOT_FOUND", "dropAnswer: the chat has no user message");
-  return keepTo(view, role === "user" || role === "system" ? index + 1 : index);
+  const end = role === "user" || role === "system" ? index + 1 : index;
+  const leaves = keepSibling ? leavingFrom(context, view.entries, end, head.run, now) : undefined;
+  const kept = keepTo(view, end);
+  return kept && { ...kept, ...(leaves && { leaves }) };
 }
 
 /** Drops one message with its tool exchange, or with its answer, and keeps all others. */
@@ -228,9 +241,17 @@ function keepTo<M>({ entries }: ChatView<M>, end: number): Plan<M> | undefined {
   return end >= entries.length ? undefined : { entries: entries.slice(0, end) };
 }
 
-/** @throws StoreError `NOT_FOUND`. */
-async function indexOf<M extends Identified>(method: string, view: ChatView<M>, id: string): Promise<number> {
-  const index = await view.findIndex((entry) => entry.message.id === id);
+/** The index of a message, whose predecessor is read too if asked. @throws StoreError `NOT_FOUND`. */
+async function indexOf<M extends Identified>(
+  method: string,
+  view: ChatView<M>,
+  id: string,
+  isBehindNeeded = false,
+): Promise<number> {
+  const isMeant = (entry: StoredEntry<M>) => entry.message.id === id;
+  const index = await view.findIndex(isMeant);
   if (index < 0) throw new StoreError("NOT_FOUND", `${method}: the chat has no message with this id`);
-  return index;
+  if (index > 0 || !isBehindNeeded || view.isWhole) return index;
+  await view.loadOlder();
+  return await view.findIndex(isMeant);
 }

@@ -14,6 +14,15 @@ import {
   withOperation,
 } from "../read/head.ts";
 import { draftOf, listedAs, memberOf } from "../read/listed-chat.ts";
+import {
+  afterChange,
+  afterSwitch,
+  type Continuations,
+  type Left,
+  withinBounds,
+  without,
+} from "../siblings/continuations.ts";
+import { type Leaving, leave } from "../siblings/leave.ts";
 import { type ChatLocation, indexesOf } from "../threads.ts";
 
 /** One write to one chat. */
@@ -110,6 +119,12 @@ export function takenId(method: string): StoreError {
 export interface Plan<M> {
   /** The new entries of the view. Unchanged entries are the same objects. Default: unchanged. */
   readonly entries?: readonly StoredEntry<M>[];
+  /** What the chat keeps of the entries that the change drops. Default: nothing. */
+  readonly leaves?: Leaving<M>;
+  /** The part whose messages are among the new entries. */
+  readonly enters?: string;
+  /** The part that the chat keeps no longer. */
+  readonly forgets?: string;
   /** The changed fields of the head. */
   readonly head?: { readonly [K in keyof Head]?: Head[K] | undefined };
   /** Whether the write moves the chat to the front of lists. */
@@ -137,7 +152,11 @@ export interface CommitOptions {
 /** Removes the title of a head. */
 export const NO_TITLE = { title: undefined, titleBy: undefined, titleOf: undefined } as const;
 
-/** Commits a plan at the revision of a view. @throws OutdatedError if another writer was first. */
+/**
+ * Commits a plan at the revision of a view. What no path has any more is erased when it returns.
+ *
+ * @throws OutdatedError if another writer was first.
+ */
 export async function commitPlan<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
@@ -146,7 +165,7 @@ export async function commitPlan<M extends Identified>(
   plan: Plan<M>,
   { method, now, operation, signal }: CommitOptions,
 ): Promise<Written<M>> {
-  const { entries = view.entries, head: fields = {}, isActive = false } = plan;
+  const { entries = view.entries, head: fields = {}, isActive = false, leaves, enters, forgets } = plan;
   const writes = base.writes + 1;
   const kept = commonLength(view.entries, entries);
   const drop = view.entries.length - kept;
@@ -156,7 +175,19 @@ export async function commitPlan<M extends Identified>(
   const titled = view.entries.slice(kept).find(({ message }) => message.id === base.titleOf)?.message;
   const isTitleKept =
     !titled || append.some(({ message }) => message.id === base.titleOf && isSameContent(message, titled));
+  const { parts = {} } = base;
+  const change = (left?: Left) => {
+    const all = forgets === undefined ? parts : without(parts, forgets);
+    const changed = afterChange(all, view.entries, entries, view.isWhole, left);
+    return enters === undefined ? changed : afterSwitch(changed, enters);
+  };
+  assertDistinct(method, change());
+  const taken = new Set([...entries.map(({ message }) => message.id), fields.run?.messageId]);
+  const left = leaves && (await leave(context, view, leaves, taken, now, signal));
+  const changed = change(left);
+  const continuations = left ? withinBounds(changed, context, left) : changed;
   const next = withFields(base, {
+    parts: Object.keys(continuations).length > 0 ? continuations : undefined,
     ...(isOther && {
       messageCount: view.count - drop + append.length,
       lastMessage: await newLastMessage(context, view, drop, append),
@@ -168,7 +199,34 @@ export async function commitPlan<M extends Identified>(
     ...fields,
     writes,
   });
-  return await commit(context, location, { method, signal }, view, { head: next, drop, append });
+  const sweep = () => context.parts.sweep(location.threadId, { named: Object.keys(parts) });
+  const written = await commit(context, location, { method, signal }, view, {
+    head: next,
+    drop,
+    append,
+  }).catch((error) => {
+    if (left) context.background(sweep());
+    throw error;
+  });
+  const isErased = view.entries
+    .slice(kept)
+    .some(({ message: { id } }) => !entries.some(({ message }) => message.id === id));
+  const isGone = (from: Continuations) =>
+    Object.keys(parts).some((part) => part !== enters && !Object.hasOwn(from, part));
+  if (isGone(changed)) await sweep();
+  // A process that died may have left a copy of what is erased.
+  else if (enters !== undefined || isGone(continuations) || (isErased && !left)) context.background(sweep());
+  return written;
+}
+
+/** @throws StoreError `CONFLICT` for a new message with the id of one that had its place. */
+function assertDistinct(method: string, all: Continuations): void {
+  for (const { in: of, first, beside } of Object.values(all))
+    if (of === undefined && beside?.[0] === first[0])
+      throw new StoreError(
+        "CONFLICT",
+        `${method}: the message has a sibling with its id; use a new id, or switchTo`,
+      );
 }
 
 /** The newest message after a change. Reads it if the change dropped all entries that were read. */
@@ -184,7 +242,15 @@ async function newLastMessage<M extends Identified>(
 }
 
 /** The writes whose caller waits until lists show them. */
-const SHOWN_AT_ONCE: readonly string[] = ["create", "update", "fork", "import", "deleteMessage", "move"];
+const SHOWN_AT_ONCE: readonly string[] = [
+  "create",
+  "update",
+  "fork",
+  "import",
+  "deleteMessage",
+  "deleteSibling",
+  "move",
+];
 
 /** Commits the new state of a chat, and tells its lists. @throws OutdatedError if another writer was first. */
 export async function commit<M extends Identified>(

@@ -78,7 +78,7 @@ export const copying: readonly ContractTest[] = [
       const exported = await mine.export("c");
       expect(exported).toMatchObject({
         type: "scrollback.chat",
-        version: 1,
+        version: 2,
         chat: { id: "c", title: "Rome" },
       });
       const data = JSON.parse(JSON.stringify(exported));
@@ -109,7 +109,7 @@ export const copying: readonly ContractTest[] = [
         "x",
         [],
         {},
-        { ...data, version: 2 },
+        { ...data, version: 3 },
         { ...data, entries: "none" },
         { ...data, entries: [{}] },
         { ...data, entries: [{ ...data.entries[0], status: "done" }] },

@@ -24,6 +24,7 @@ import { oneMessage } from "./one-message.ts";
 import { racing } from "./racing.ts";
 import { repeating } from "./repeating.ts";
 import { running } from "./running.ts";
+import { siblings } from "./siblings.ts";
 import { titling } from "./titling.ts";
 import { updating } from "./updating.ts";
 
@@ -42,6 +43,7 @@ const chatContract: readonly ContractTest[] = [
   ...moving,
   ...running,
   ...leasing,
+  ...siblings,
   ...following,
 ];
 

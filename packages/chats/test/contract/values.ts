@@ -41,7 +41,8 @@ export async function storedText(stores: StoreFactory): Promise<string> {
     const { entries, metadata } = await stores.open(threadId).read();
     texts.push(JSON.stringify([threadId, entries, metadata]));
   }
-  for (const name of (await stores.listIndexes({ prefix: "chats:", limit: 1_000 })).names)
-    texts.push(JSON.stringify([name, await stores.index(name).list()]));
+  for (const prefix of ["chats:", "parts:"])
+    for (const name of (await stores.listIndexes({ prefix, limit: 1_000 })).names)
+      texts.push(JSON.stringify([name, await stores.index(name).list()]));
   return texts.join("\n");
 }

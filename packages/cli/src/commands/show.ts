@@ -1,3 +1,4 @@
+import { partThreads } from "@scrollback/collections/internal";
 import type { ThreadPage } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
@@ -62,6 +63,7 @@ function headingOf(threadId: string, page: ThreadPage<unknown>): string {
     ...(expiresAt === undefined ? [] : [`expires ${shownTime(expiresAt)}`]),
   ];
   const lines = [printableId(threadId), facts.join(", ")];
+  for (const part of partThreads(threadId, metadata)) lines.push(`has the part ${printableId(part)}`);
   if (metadata !== undefined) lines.push(`metadata: ${printableValue(metadata)}`);
   return lines.join("\n");
 }

@@ -159,7 +159,7 @@ function chatOf(conversation: Conversation, importedFrom: unknown, fileTime: num
     ...(text !== "" &&
       ({ title: text.toWellFormed(), titleBy: conversation.title?.trim() ? "user" : "text" } as const)),
   };
-  return { type: "scrollback.chat", version: 1, chat, entries };
+  return { type: "scrollback.chat", version: 2, chat, entries };
 }
 
 /** The outcome for an error of one conversation. Rethrows others. */

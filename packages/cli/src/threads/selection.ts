@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { isListed } from "@scrollback/collections/internal";
+import { isListed, partThreads } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
@@ -77,7 +77,7 @@ export async function* selectThreads(
   if (!onUnreadable) context.fail(exitCodes.damaged);
 }
 
-/** The selected threads as a list, so that a command that changes threads does not select its own changes. */
+/** The selected threads and their parts as a list, so that a command that changes threads does not select its own changes. */
 export async function selectWork(
   context: CommandContext,
   stores: StoreFactory<unknown>,
@@ -86,8 +86,15 @@ export async function selectWork(
 ): Promise<WorkItem[]> {
   const threads: WorkItem[] = [];
   const selected = selectThreads(context, stores, options, unselected);
+  const parts = new Set<string>();
   for await (const { threadId, count, expiresAt, metadata, asOf } of selected) {
     threads.push({ threadId, count, expiresAt, isListed: isListed(metadata), asOf });
+    for (const part of partThreads(threadId, metadata)) parts.add(part);
+  }
+  for (const { threadId } of threads) parts.delete(threadId);
+  for (const part of parts) {
+    const [found] = (await pageOf(stores, part, context.signal)).threads;
+    if (found) threads.push({ threadId: part, count: found.count, expiresAt: found.expiresAt });
   }
   return threads;
 }

@@ -18,6 +18,7 @@ import {
   SEALED,
   type Snapshot,
 } from "./listed.ts";
+import { partsOf } from "./parts.ts";
 import { ifReadable, removeThread } from "./removal.ts";
 
 /** A listed thread of any layer. */
@@ -42,6 +43,7 @@ function anyThread(
   return {
     ...{ threadId, key, bases },
     read: (signal) => readThread(stores, threadId, signal),
+    parts: ({ metadata }) => partsOf(metadata),
     async place({ metadata, revision, ...thread }, listed) {
       const { updatedAt, expiresAt } = thread;
       const placed = { ...metadata, listed };
@@ -207,7 +209,7 @@ export async function rebuildLists(
 }
 
 /**
- * Deletes a thread of any layer and its entries, as the layer does, but not what else the layer deletes with it.
+ * Deletes a thread of any layer, its parts and its entries, as the layer does, but not what else the layer deletes with it.
  *
  * @param places where an unreadable thread is listed, of {@link iterateEntries}. Default: its head says it.
  * @param expectedRevision deletes the thread only at this revision.

@@ -69,6 +69,8 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
    * Undefined: the entry keeps its own. Absent: all entries do.
    */
   vectors?(snapshot: S, told: number): Promise<Snapshot<T>["vectors"]>;
+  /** The parts that a head names, see {@link Parts}. Absent: threads of the layer have none. */
+  parts?(snapshot: S): readonly string[];
   /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
   place(snapshot: S, listed: Listed): Promise<S>;
 }

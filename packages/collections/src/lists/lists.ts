@@ -8,6 +8,7 @@ import {
 import { type Clock, retry, systemClock } from "@scrollback/store-core/internal";
 import { Entries } from "./entries.ts";
 import {
+  CLOSING,
   type Draft,
   entryValueOf,
   isNamed,
@@ -20,6 +21,7 @@ import {
   type Snapshot,
   unnamedOf,
 } from "./listed.ts";
+import { Parts } from "./parts.ts";
 import { concernsAll, ifReadable, namesIn, type RemoveOptions, removeThread } from "./removal.ts";
 import type { ListItem, ListPage, ListRequest } from "./requests.ts";
 import { Telling } from "./telling.ts";
@@ -281,6 +283,8 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
     if (!isNamed(snapshot, index, id) || !snapshot.listed) {
       // An open entry may belong to a creation that is under way. The others go with those that they name, which no deletion would find.
       if (version !== OPEN && version !== SEALED) {
+        if (version === CLOSING && member.parts)
+          await new Parts(this.#stores).sweep(member.threadId, { signal });
         const places = placesOf(value?.listed ?? { in: { [index]: id } });
         await this.#entries.remove(member, unnamedOf(places, snapshot));
       }

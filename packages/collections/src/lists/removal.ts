@@ -13,6 +13,7 @@ import {
   type Snapshot,
   unnamedOf,
 } from "./listed.ts";
+import { Parts } from "./parts.ts";
 
 /** Options of {@link removeThread}. */
 export interface RemoveOptions<S> extends NonNullable<Parameters<typeof retryOnConflict>[1]> {
@@ -23,7 +24,7 @@ export interface RemoveOptions<S> extends NonNullable<Parameters<typeof retryOnC
 }
 
 /**
- * Deletes a thread, readable or not, and its entries. A missing one is not an error.
+ * Deletes a thread, readable or not, its parts and its entries. A missing one is not an error.
  *
  * @returns the deleted thread at its last revision; undefined if there was none that could be read and is meant.
  */
@@ -61,6 +62,9 @@ export async function removeThread<T, S extends Snapshot<T>>(
     await stores.deleteThread(member.threadId, deletionOf(snapshot, signal));
   };
   await retryOnConflict(attempt, { ...retries, signal });
+  // Before the entries: a list that finds these of a deleted thread does the same.
+  if (member.parts)
+    await new Parts(stores).sweep(member.threadId, { named: found ? member.parts(found) : [], signal });
   try {
     for (const listed of closed) await entries.remove(member, placesOf(listed));
     if ((!found && !isMeant) || stores.settings.ttlMs !== undefined) await sweep(entries, member, signal);

@@ -1,0 +1,248 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
+import { Network, type Request, withoutChance } from "../../../collections/test/lists/network.ts";
+import { ChatStore, type OwnedChats } from "../../src/index.ts";
+import type { ContractMessage } from "../contract/contract.ts";
+
+/** A call of one process on the chat "c". */
+export interface Call {
+  readonly name: string;
+  /** The messages that it adds, if it succeeds. */
+  readonly adds?: readonly string[];
+  /** The messages that it may erase. */
+  readonly erases?: readonly string[];
+  /** Whether it deletes the chat. */
+  readonly deletes?: boolean;
+  run(mine: OwnedChats<ContractMessage>): Promise<unknown>;
+}
+
+/** What is explored: every order of the requests of a few processes, of which some die, and whose last requests arrive at any time. */
+export interface Scope {
+  readonly before: readonly Call[];
+  readonly processes: readonly Call[];
+  readonly crashes: number;
+}
+
+export interface Explored {
+  readonly executions: number;
+  readonly states: number;
+  /** What is wrong, and how it came about. */
+  readonly problem?: string;
+}
+
+type Choice = { taken: number; readonly count: number };
+type Step = () => Promise<void>;
+
+const CHAT = "chats:chat:ada:c";
+
+/** Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed. */
+export async function explore(scope: Scope): Promise<Explored> {
+  const current: { run?: Execution } = {};
+  return await withoutChance(
+    () => current.run?.newId() ?? "",
+    async () => {
+      const choices: Choice[] = [];
+      const seen = new Set<string>();
+      for (let executions = 1; ; executions++) {
+        const run = new Execution(scope);
+        current.run = run;
+        const problem = await run.run(choices, seen);
+        const found = { executions, states: seen.size };
+        if (problem !== undefined)
+          return { ...found, problem: `${problem}\n${run.network.trace.join("\n")}` };
+        while (choices.length > 0 && (choices.at(-1)?.taken ?? 0) + 1 >= (choices.at(-1)?.count ?? 0))
+          choices.pop();
+        const last = choices.at(-1);
+        if (!last) return found;
+        last.taken += 1;
+      }
+    },
+  );
+}
+
+/** Runs a scope `count` times, each time in an order that a seed decides. */
+export async function sample(scope: Scope, count: number): Promise<Explored> {
+  const current: { run?: Execution } = {};
+  return await withoutChance(
+    () => current.run?.newId() ?? "",
+    async () => {
+      for (let seed = 1; seed <= count; seed++) {
+        const run = new Execution(scope);
+        current.run = run;
+        const problem = await run.runRandomly(seed);
+        if (problem !== undefined)
+          return {
+            executions: seed,
+            states: 0,
+            problem: `seed ${seed}: ${problem}\n${run.network.trace.join("\n")}`,
+          };
+      }
+      return { executions: count, states: 0 };
+    },
+  );
+}
+
+/** One order of steps. */
+class Execution {
+  readonly network = new Network();
+  readonly #scope: Scope;
+  readonly #processes: number[] = [];
+  readonly #outcomes = new Map<Call, "done" | "failed">();
+  #crashes: number;
+
+  constructor(scope: Scope) {
+    this.#scope = scope;
+    this.#crashes = scope.crashes;
+  }
+
+  newId(): string {
+    return this.network.newName().padEnd(12, "_");
+  }
+
+  async #prepare(): Promise<void> {
+    const first = this.network.begin();
+    for (const call of this.#scope.before) {
+      await this.#begin(first, call);
+      while (this.network.requests.length > 0)
+        await this.network.deliver(this.network.requests[0] as Request);
+    }
+    for (const call of this.#scope.processes) {
+      const process = this.network.begin();
+      this.#processes.push(process);
+      await this.#begin(process, call);
+    }
+  }
+
+  /** @returns what is wrong. */
+  async runRandomly(seed: number): Promise<string | undefined> {
+    await this.#prepare();
+    let state = seed;
+    for (;;) {
+      await this.#deliverLists();
+      if (this.network.requests.length === 0) return await this.#conclude();
+      const steps = this.#steps();
+      // A linear congruential generator: its high bits are as good as needed here.
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      await steps[Math.floor((state / 2 ** 32) * steps.length)]?.();
+    }
+  }
+
+  /** @returns what is wrong. */
+  async run(choices: Choice[], seen: Set<string>): Promise<string | undefined> {
+    await this.#prepare();
+    for (let depth = 0; ; depth++) {
+      await this.#deliverLists();
+      if (depth === choices.length) {
+        const key = await this.#key();
+        if (seen.has(key)) return undefined;
+        seen.add(key);
+        const { length: count } = this.#steps();
+        if (this.network.requests.length === 0) return await this.#conclude();
+        choices.push({ taken: 0, count });
+      }
+      await this.#steps()[choices[depth]?.taken ?? 0]?.();
+    }
+  }
+
+  async #begin(process: number, call: Call): Promise<void> {
+    const chats = new ChatStore<ContractMessage>({
+      stores: createStores(this.network.driverOf(process)),
+      now: () => this.network.now,
+      onError: () => undefined,
+    });
+    await this.network.run(process, () => {
+      call.run(chats.of("ada")).then(
+        () => this.#outcomes.set(call, "done"),
+        () => this.#outcomes.set(call, "failed"),
+      );
+    });
+  }
+
+  /** The entries of lists have an exploration of their own. */
+  async #deliverLists(): Promise<void> {
+    const isOfList = ({ name }: Request) =>
+      name.includes(" chats:open:") || name.includes(" chats:archived:");
+    for (let next = this.network.requests.find(isOfList); next; next = this.network.requests.find(isOfList))
+      await this.network.deliver(next);
+  }
+
+  #steps(): Step[] {
+    const { network } = this;
+    const steps: Step[] = network.requests.map((request) => () => network.deliver(request));
+    for (const request of network.late) steps.push(() => network.arrive(request));
+    if (this.#crashes > 0)
+      for (const process of this.#processes) {
+        if (!network.requests.some((request) => request.process === process)) continue;
+        steps.push(async () => {
+          this.#crashes -= 1;
+          network.crash(process);
+        });
+      }
+    return steps;
+  }
+
+  async #key(): Promise<string> {
+    const { network } = this;
+    const late = network.late.map(({ process, name }) => `${process} ${name}`);
+    const waiting = network.requests.map(({ process, name }) => `${process} ${name}`);
+    const stored = await dump(createStores(network.base));
+    return JSON.stringify([network.histories, waiting, late, this.#crashes, stored]);
+  }
+
+  /** Checks what a healthy process finds, before and after it has erased what is not needed, and after all late requests. */
+  async #conclude(): Promise<string | undefined> {
+    const stores = createStores(this.network.base);
+    const chats = new ChatStore<ContractMessage>({ stores, onError: () => undefined });
+    const mine = chats.of("ada");
+    const isDeleted = (await mine.get("c")) === undefined;
+    const deletion = this.#scope.processes.find(({ deletes }) => deletes);
+    if (isDeleted && !deletion) return "the chat is gone";
+    if (deletion && this.#outcomes.get(deletion) === "done" && !isDeleted) return "the chat is not deleted";
+    const found = isDeleted ? undefined : await this.#missingOrDoubled(mine, stores);
+    if (found !== undefined) return found;
+    if (isDeleted) await mine.delete("c");
+    else {
+      await mine.append("c", [{ id: "last", role: "user", content: "last" }]);
+      await mine.truncate("c", { from: "last" });
+    }
+    await chats.flush();
+    for (const request of [...this.network.late]) await this.network.arrive(request);
+    const named = new Set(await namedParts(stores));
+    for await (const { threadId, count } of stores.iterateThreads())
+      if (threadId !== CHAT && count > 0 && !named.has(threadId)) return `left behind: ${threadId}`;
+    return isDeleted ? undefined : await this.#missingOrDoubled(mine, stores);
+  }
+
+  async #missingOrDoubled(
+    mine: OwnedChats<ContractMessage>,
+    stores: StoreFactory,
+  ): Promise<string | undefined> {
+    const { entries = [], continuations = [] } = (await mine.export("c")) ?? {};
+    const parts = await namedParts(stores);
+    if (parts.length !== continuations.length) return `${parts.length - continuations.length} parts are gone`;
+    const all = [entries, ...continuations.map((one) => one.entries)].flat();
+    const texts = all.map(({ message }) => (message as ContractMessage).content);
+    if (new Set(texts).size !== texts.length) return `doubled: ${texts.join(", ")}`;
+    const erased = new Set(this.#scope.processes.flatMap(({ erases = [] }) => erases));
+    const added = [...this.#outcomes].flatMap(([{ adds = [] }, outcome]) => (outcome === "done" ? adds : []));
+    const lost = added.filter((text) => !texts.includes(text) && !erased.has(text));
+    return lost.length > 0 ? `lost: ${lost.join(", ")}` : undefined;
+  }
+}
+
+async function namedParts(stores: StoreFactory): Promise<string[]> {
+  const { metadata } = await stores.open(CHAT).read({ limit: 0 });
+  const { parts = {} } = Object(metadata) as { parts?: object };
+  return Object.keys(parts).map((part) => `part:${CHAT}:${part}`);
+}
+
+async function dump(stores: StoreFactory): Promise<string> {
+  const all: unknown[] = [];
+  for await (const { threadId } of stores.iterateThreads()) {
+    const { entries, metadata } = await stores.open(threadId).read();
+    const { operations, ...head } = Object(metadata);
+    all.push([threadId, entries.map(({ message }) => message.metadata), head]);
+  }
+  all.push((await stores.index(`parts:${CHAT}`).list()).entries);
+  return JSON.stringify(all);
+}
