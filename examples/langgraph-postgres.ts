@@ -9,7 +9,7 @@ import { Pool } from "pg";
 const pool = new Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
 await using stores = createPostgresStores({ client: pool });
 await stores.setup();
-await using checkpointer = new ScrollbackSaver({ stores });
+const checkpointer = new ScrollbackSaver({ stores });
 await using store = new ScrollbackStore({ stores });
 
 // The node stands for your model: it remembers the question, and asks before it buys.

@@ -1,2 +1,1 @@
-export { ScrollbackSaver } from "./saver/saver.ts";
-export type { ScrollbackSaverOptions } from "./saver/saver-options.ts";
+export { ScrollbackSaver, type ScrollbackSaverOptions } from "./saver/saver.ts";

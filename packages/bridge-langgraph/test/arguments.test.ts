@@ -9,7 +9,6 @@ import { configOf, listed, metadata } from "./checkpoints.ts";
 
 const config = configOf("t", "1");
 const checkpoint = { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
-const without = (field: string) => ({ ...checkpoint, [field]: undefined });
 
 function open() {
   const watched = new WatchedDriver(new MemoryDriver());
@@ -36,34 +35,10 @@ const calls: readonly (readonly [name: string, named: string, call: Call])[] = [
   ["list with a limit 1.5", "list: limit", ({ saver }) => listed(saver.list(config, { limit: 1.5 }))],
   ["list before a string", "list: before", ({ saver }) => listed(saver.list(config, { before: "1" }))],
   ["put(undefined)", "put: config", ({ saver }) => saver.put(undefined, checkpoint, metadata, {})],
-  ["put without checkpoint", "put: checkpoint ", ({ saver }) => saver.put(config)],
   ["put without an id", "put: checkpoint.id", ({ saver }) => saver.put(config, {}, metadata, {})],
-  [
-    "put without values",
-    "put: checkpoint.channel_values",
-    ({ saver }) => saver.put(config, without("channel_values"), metadata, {}),
-  ],
-  [
-    "put without versions",
-    "put: checkpoint.channel_versions",
-    ({ saver }) => saver.put(config, without("channel_versions"), metadata, {}),
-  ],
-  ["put without new versions", "put: newVersions", ({ saver }) => saver.put(config, checkpoint, metadata)],
   ["putWrites(undefined)", "putWrites: config", ({ saver }) => saver.putWrites(undefined, [], "t")],
-  ["putWrites without writes", "putWrites: writes ", ({ saver }) => saver.putWrites(config, undefined, "t")],
-  ["putWrites of 5", "putWrites: writes ", ({ saver }) => saver.putWrites(config, 5, "t")],
-  ["putWrites of [5]", "putWrites: writes[0]", ({ saver }) => saver.putWrites(config, [5], "t")],
-  ["putWrites of [null]", "putWrites: writes[0]", ({ saver }) => saver.putWrites(config, [null], "t")],
-  ["putWrites to channel 5", "putWrites: writes[0]", ({ saver }) => saver.putWrites(config, [[5, 1]], "t")],
   ["putWrites of task 5", "putWrites: taskId", ({ saver }) => saver.putWrites(config, [], 5)],
-  ["putWrites at path 5", "putWrites: taskPath", ({ saver }) => saver.putWrites(config, [], "t", 5)],
   ["deleteThread(5)", "deleteThread: threadId", ({ saver }) => saver.deleteThread(5)],
-  ["deltas of nothing", "getDeltaChannelHistory: options", ({ saver }) => saver.getDeltaChannelHistory()],
-  [
-    "deltas of no channels",
-    "getDeltaChannelHistory: channels",
-    ({ saver }) => saver.getDeltaChannelHistory({ config }),
-  ],
   ["get(undefined)", "get: namespace", ({ store }) => store.get(undefined, "k")],
   ["get of a string", "get: namespace", ({ store }) => store.get("ns", "k")],
   ["get of a key 5", "get: key", ({ store }) => store.get(["a"], 5)],
@@ -85,9 +60,6 @@ const calls: readonly (readonly [name: string, named: string, call: Call])[] = [
     "listNamespaces: maxDepth",
     ({ store }) => store.listNamespaces({ maxDepth: -1 }),
   ],
-  ["batch(undefined)", "batch: operations ", ({ store }) => store.batch(undefined)],
-  ["batch of [null]", "batch: operations[0]", ({ store }) => store.batch([null])],
-  ["batch of [{}]", "batch: operations[0]", ({ store }) => store.batch([{}])],
   ["addMessages(undefined)", "addMessages: messages ", ({ history }) => history.addMessages(undefined)],
   ["addMessages of [5]", "addMessages: messages[0]", ({ history }) => history.addMessages([5])],
   [

@@ -5,7 +5,7 @@ import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
-import { configOf, listed, metadata, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+import { configOf, listed, metadata, putValues, valuesOf } from "./checkpoints.ts";
 
 /** A saver, and others on the same stores, as in other processes. */
 function connect(driver = new MemoryDriver()) {
@@ -115,22 +115,6 @@ describe("values", () => {
     expect(Buffer.compare(written.bytes as Uint8Array, values.bytes)).toBe(0);
   }, 120_000);
 
-  test("that are large and do not change are stored once", async () => {
-    const { saver, watched, driver } = connect();
-    const long = "x".repeat(100_000);
-    let config = await putValues(saver, configOf(), "1000", { long, n: 0 });
-    watched.reset();
-    for (let n = 1; n <= 20; n++) {
-      const checkpoint = {
-        ...emptyCheckpoint(),
-        ...{ id: `${1000 + n}`, channel_values: { long, n }, channel_versions: { long: 1, n: n + 1 } },
-      };
-      config = await saver.put(config, checkpoint, metadata, { n: n + 1 });
-    }
-    expect(watched.commits).toEqual(Array(20).fill("langgraph:log:t:"));
-    expect(await valuesOf(connect(driver).saver, configOf())).toEqual({ long, n: 20 });
-  });
-
   test.each(["serializer that returns the given array", "serializer that reuses its array"])(
     "of bytes are those of the call, and of each read its own, with a %s",
     async (kind) => {
@@ -179,18 +163,6 @@ describe("values", () => {
     },
   );
 
-  test("that belong to the config's parent are stored if the parent is missing", async () => {
-    const { saver } = connect();
-    const checkpoint = {
-      ...emptyCheckpoint(),
-      id: "2",
-      channel_values: { a: 1, b: 2 },
-      channel_versions: { a: 1, b: 1 },
-    };
-    const config = await saver.put(configOf("t", "gone"), checkpoint, metadata, { b: 1 });
-    expect(await valuesOf(saver, config)).toEqual({ a: 1, b: 2 });
-  });
-
   test("that are missing are an error, not an absent channel", async () => {
     const { saver, driver } = connect();
     const stores = createStores(driver);
@@ -202,30 +174,6 @@ describe("values", () => {
     await log.replaceMessages(messages.filter((_, index) => index !== 2));
     await expect(saver.getTuple(config)).rejects.toMatchObject({ code: "CORRUPT" });
     await expect(listed(saver.list(configOf()))).rejects.toMatchObject({ code: "CORRUPT" });
-  });
-
-  test("use a custom serializer, which can encrypt", async () => {
-    const turn = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
-    const plain = new MemorySaver().serde;
-    const serde: typeof plain = {
-      async dumpsTyped(value) {
-        const [type, bytes] = await plain.dumpsTyped(value);
-        return [`turned+${type}`, turn(bytes)];
-      },
-      async loadsTyped(type, data) {
-        if (typeof data === "string") throw new Error("bytes were dumped");
-        return await plain.loadsTyped(type.replace("turned+", ""), turn(data));
-      },
-    };
-    const stores = createMemoryStores();
-    const saver = new ScrollbackSaver({ stores, serde });
-    const config = await putValues(saver, configOf(), "1", { secret: "tram", long: "tram".repeat(50_000) });
-    await saver.putWrites(config, [["secret", "tram"]], "task");
-    const tuple = await saver.getTuple(config);
-    expect(tuple).toMatchObject({ metadata, pendingWrites: [["task", "secret", "tram"]] });
-    expect(tuple?.checkpoint.channel_values).toEqual({ secret: "tram", long: "tram".repeat(50_000) });
-    for (const threadId of await threadIds(stores))
-      expect(JSON.stringify(await stores.open(threadId).read())).not.toContain("tram");
   });
 });
 

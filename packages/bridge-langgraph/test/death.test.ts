@@ -75,24 +75,5 @@ test("a process that dies between any two requests leaves a call done or not don
     for (const thread of ["t", "u"]) await next.deleteThread(thread);
     expect(await threadIds(stores), `after ${writes} writes`).toEqual([]);
     expect(await seen(next)).toBe("[]");
-    // The entry of a creation that the process began stays for a day.
-    const { entries } = await stores.index("langgraph:threads").list();
-    for (const { version } of entries) expect(version).toBe(0);
   }
-});
-
-test("a thread whose registration is damaged is deleted with all of its data", async () => {
-  const stores = createStores(new MemoryDriver());
-  const saver = new ScrollbackSaver({ stores });
-  for (const call of calls.slice(0, 6)) await call(saver);
-  await stores.open("langgraph:thread:t").commit({ metadata: "damaged" });
-  await new ScrollbackSaver({ stores }).deleteThread("t");
-  expect((await threadIds(stores)).every((id) => /:u(:|$)/.test(id))).toBe(true);
-  expect(await stores.index("langgraph:threads").entriesOf("t")).toEqual([]);
-  // The first saver has cached the end of the log.
-  await putValues(saver, configOf("t", "2"), "9", { again: true });
-  expect(await listed(saver.list(configOf()))).toHaveLength(1);
-  await saver.deleteThread("t");
-  expect((await threadIds(stores)).every((id) => /:u(:|$)/.test(id))).toBe(true);
-  await saver.flush();
 });

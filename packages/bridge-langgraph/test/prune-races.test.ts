@@ -122,64 +122,7 @@ test("writers, prunes and deletions of many processes leave no wrong value and n
       for (const [, , value] of pendingWrites) expect(value).toBe(text(checkpoint.id));
       expect(pendingWrites.length).toBeLessThanOrEqual(1);
     }
-    for (const saver of savers) await saver.flush();
     await connect().deleteThread("t");
     expect(await threadIds(stores)).toEqual([]);
   }
-});
-
-test("writers and prunes of many processes lose no writes, early or not, of more checkpoints than the log names", async () => {
-  const stores = createMemoryStores();
-  const connect = () => new ScrollbackSaver({ stores });
-  const savers = Array.from({ length: 3 }, connect);
-  const ids = Array.from({ length: 80 }, (_, n) => `${n + 100}`);
-  const write = async (which: number, from: number, to: number) => {
-    for (const id of ids.slice(from, to)) {
-      const config = configOf("t", id);
-      await savers[which]?.putWrites(config, [["text", text(`${id} ${which}`)]], `task ${which}`);
-      // A task that is repeated writes once.
-      if (id.endsWith("5")) await savers[which]?.putWrites(config, [["text", "again"]], `task ${which}`);
-    }
-  };
-  await Promise.all([0, 1, 2].map((which) => write(which, 0, 15)));
-  // Without conflicts, so without their pauses.
-  for (const which of [0, 1, 2]) await write(which, 15, 80);
-  const pruner = connect();
-  const put = async (from: number, to: number) => {
-    for (let n = from; n < to; n++) {
-      const [saver, id] = [connect(), ids[n] ?? ""];
-      await putValues(saver, configOf(), id, { text: text(id) });
-      // Put once more, as after a failure.
-      if (n % 5 === 0) await putValues(saver, configOf(), id, { text: text(id) });
-      if (n % 20 === 0) await pruner.prune({ threadId: "t", keep: 1_000 });
-    }
-  };
-  await Promise.all([put(0, 5), put(5, 10), put(10, 15)]);
-  await put(15, 80);
-  // Early writes stay when checkpoints are dropped.
-  const check = async (count: number) => {
-    const tuples = await listed(connect().list(configOf()));
-    expect(tuples).toHaveLength(count);
-    for (const { checkpoint, pendingWrites = [] } of tuples) {
-      expect(checkpoint.channel_values).toEqual({ text: text(checkpoint.id) });
-      expect(pendingWrites).toEqual(
-        [0, 1, 2].map((which) => [`task ${which}`, "text", text(`${checkpoint.id} ${which}`)]),
-      );
-    }
-  };
-  await check(80);
-  for (let n = 300; n < 370; n++)
-    for (const which of [0, 1, 2])
-      await savers[which]?.putWrites(
-        configOf("t", `${n}`),
-        [["text", text(`${n} ${which}`)]],
-        `task ${which}`,
-      );
-  expect(await pruner.prune({ threadId: "t", keep: 10 })).toBe(70);
-  await check(10);
-  for (let n = 300; n < 370; n++)
-    await putValues(savers[n % 3] ?? pruner, configOf(), `${n}`, { text: text(`${n}`) });
-  await check(80);
-  await pruner.deleteThread("t");
-  expect(await threadIds(stores)).toEqual([]);
 });

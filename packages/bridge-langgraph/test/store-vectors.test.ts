@@ -1,4 +1,3 @@
-import { Annotation, getStore, START, StateGraph } from "@langchain/langgraph";
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
 import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
@@ -226,26 +225,6 @@ test("where there are no vectors a query is UNSUPPORTED without a request, and e
     await store.flush();
     await stores.close();
   }
-});
-
-test("a node of a graph puts and searches by a query", async () => {
-  const index = { dims: 8, embeddings: new WordEmbeddings(), fields };
-  const store = new ScrollbackStore({ stores: createMemoryStores(), index });
-  const State = Annotation.Root({ found: Annotation<string[]> });
-  const graph = new StateGraph(State)
-    .addNode("remember", async () => {
-      const memories = getStore();
-      for (const text of ["cat", "dog", "emu"]) await memories?.put(["ada"], text, { text });
-      return {};
-    })
-    .addNode("recall", async () => {
-      const found = await getStore()?.search(["ada"], { query: "dog", limit: 1 });
-      return { found: found?.map(({ key, score = 0 }) => `${key} ${score.toFixed(1)}`) ?? [] };
-    })
-    .addEdge(START, "remember")
-    .addEdge("remember", "recall")
-    .compile({ store });
-  expect(await graph.invoke({})).toEqual({ found: ["dog 1.0"] });
 });
 
 test("the texts at paths", () => {

@@ -94,25 +94,6 @@ test("a store has the same content as LangGraph's own after any sequence of call
   );
 });
 
-test("searches and lists have pages, in one order", async () => {
-  const store = new ScrollbackStore({ stores: createMemoryStores() });
-  for (let n = 0; n < 60; n++)
-    await store.put(["docs", n % 2 ? "odd" : "even"], `${100 + n}`, { n, third: n % 3 === 0 });
-  const all = await store.search([], { limit: 100 });
-  const numbers = all.map(({ value }) => value.n);
-  expect(numbers).toEqual([...numbers].sort((a, b) => (a % 2) - (b % 2) || a - b));
-  const paged: SearchItem[] = [];
-  for (let offset = 0; offset < 60; offset += 7)
-    paged.push(...(await store.search(["docs"], { limit: 7, offset })));
-  expect(paged).toEqual(all);
-  expect(await store.search(["docs"])).toEqual(all.slice(0, 10));
-  const thirds = await store.search(["docs", "odd"], { filter: { third: true }, limit: 3, offset: 1 });
-  expect(thirds.map(({ value }) => value.n)).toEqual([9, 15, 21]);
-  expect(await store.search(["docs"], { limit: 0 })).toEqual([]);
-  expect(await store.listNamespaces({ limit: 1, offset: 1 })).toEqual([["docs", "odd"]]);
-  expect(await store.listNamespaces({ maxDepth: 1 })).toEqual([["docs"]]);
-});
-
 test("an item keeps its creation time, and is a copy", async () => {
   const store = new ScrollbackStore({ stores: createMemoryStores() });
   const before = Date.now();

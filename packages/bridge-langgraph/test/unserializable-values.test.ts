@@ -44,15 +44,16 @@ test.for(Object.entries<unknown>({ ...values, ...nothing }))(
   },
 );
 
-test.for(Object.entries(values))("%s in metadata is refused, and nothing is written", async ([, value]) => {
+test("a BigInt in metadata is refused, and nothing is written", async () => {
   const watched = new WatchedDriver(new MemoryDriver());
   const saver = new ScrollbackSaver({ stores: createStores(watched) });
   const root = await putValues(saver, configOf(), "1", { messages: ["Hi"] });
   const before = watched.commits.length;
   const checkpoint = { ...emptyCheckpoint(), id: "2" };
-  await expect(
-    saver.put(root, checkpoint, { ...metadata, custom: value } as never, {}),
-  ).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("put: metadata") });
+  await expect(saver.put(root, checkpoint, { ...metadata, custom: 1n } as never, {})).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining("put: metadata"),
+  });
   expect(watched.commits).toHaveLength(before);
   expect(await valuesOf(saver, configOf())).toEqual({ messages: ["Hi"] });
 });

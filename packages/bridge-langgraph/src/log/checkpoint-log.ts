@@ -1,10 +1,14 @@
-import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { envelope } from "@scrollback/collections";
 import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 import { retried } from "../retried.ts";
-import { formatAfter, formatOf, type LogFormat } from "./log-format.ts";
-import type { LogAddition, LogMessage, PlacedMessage } from "./log-message.ts";
+import {
+  formatOf,
+  type LogAddition,
+  type LogFormat,
+  type LogMessage,
+  type PlacedMessage,
+} from "./log-message.ts";
 import {
   type CheckpointContent,
   checkpointsOf,
@@ -26,16 +30,12 @@ const COMMIT = 8 * 1_024 ** 2;
 /** When a thread expires, in milliseconds since 1970; undefined: never. */
 export type Expiry = number | undefined;
 
-/** Registers a log, so that a deletion finds it. What it writes fails with `CONFLICT` if other writers win too often. */
+/** Registers a log, so that a deletion finds it. */
 export interface LogRegistration {
-  /** Called before the log is created, or confirmed if it `exists`: then it may be registered. */
-  add(exists: boolean): Promise<void>;
-  /** Called between the creation of the log and its first message. Must change the revision of the registration. Returns its expiry. */
-  confirm(): Promise<Expiry>;
+  /** Called before and after the creation of the log, before its first message, and when it is due. Returns its expiry. */
+  register(): Promise<Expiry>;
   /** Whether a registration with this expiry may end before a log that is written now. */
   isDue(expiry: Expiry): boolean;
-  /** Called for a due registration, before the write to the log. Returns its expiry. */
-  renew(): Promise<Expiry>;
 }
 
 /**
@@ -146,7 +146,7 @@ export class CheckpointLog {
         }
         const { messages, early } = pruned(reading.state.window, kept, all);
         // The commit lets the log live longer, so its registration must too.
-        const { format, revision } = (await this.#confirmed(reading)).state;
+        const { format, revision } = (await this.#registered(reading)).state;
         await this.#add(messages, 0, revision, {
           metadata: formatOf({ early, registeredUntil: format?.registeredUntil }),
           drop: "all",
@@ -196,27 +196,29 @@ export class CheckpointLog {
     begun: LogReading,
     build: (log: LogReading) => Promise<LogAddition | undefined>,
   ): Promise<boolean> {
-    const reading = await this.#confirmed(begun);
+    const reading = await this.#registered(begun);
     const addition = await build(reading);
     if (addition) await this.#commit(reading, addition, begun.state.format);
     return addition !== undefined;
   }
 
-  /** Creates the log if it is missing. Its first message is committed only to the revision from before `confirm`. */
-  async #confirmed(reading: LogReading): Promise<LogReading> {
+  /** Creates the log if it is missing, and registers it if that is due. Its first message is committed only to the log as it was created. */
+  async #registered(reading: LogReading): Promise<LogReading> {
     const { state } = reading;
-    const { format: before } = state;
-    if (before && !before.isUnconfirmed) {
-      if (!this.#registration.isDue(before.registeredUntil)) return reading;
-      const registeredUntil = await this.#registration.renew();
-      return new LogReading(this.#store, { ...state, format: { ...before, registeredUntil } });
+    let { format, revision } = state;
+    if (format && reading.end > 0 && !this.#registration.isDue(format.registeredUntil)) return reading;
+    if (!format) {
+      await this.#registration.register();
+      format = formatOf({});
+      revision = await this.#store.commit({ metadata: format }, { expectedRevision: null });
     }
-    await this.#registration.add(before !== undefined);
-    const created: LogFormat = before ?? { version: 1, epoch: randomUUID(), isUnconfirmed: true };
-    const revision =
-      state.revision ?? (await this.#store.commit({ metadata: created }, { expectedRevision: null }));
-    const registeredUntil = await this.#registration.confirm();
-    return new LogReading(this.#store, { ...state, revision, format: { ...created, registeredUntil } });
+    const registeredUntil = await this.#registration.register();
+    const registered = formatOf({
+      ...format,
+      early: new Map(Object.entries(format.early ?? {})),
+      registeredUntil,
+    });
+    return new LogReading(this.#store, { ...state, revision, format: registered });
   }
 
   async #commit(
@@ -225,8 +227,11 @@ export class CheckpointLog {
     stored: LogFormat | undefined,
   ): Promise<void> {
     const { state } = reading;
-    const before = state.format ?? formatOf({ early: new Map() });
-    const format = formatAfter(before, { message, position: reading.end + parts.length, isEarly });
+    const early = new Map(Object.entries(state.format?.early ?? {}));
+    if (message.kind === "checkpoint") early.delete(message.id);
+    else if (isEarly && !early.has(message.checkpointId))
+      early.set(message.checkpointId, reading.end + parts.length);
+    const format = formatOf({ ...state.format, early });
     const isSame = isDeepStrictEqual(format, stored);
     let { revision } = state;
     let start = state.window.high;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
 import type { TypedValue } from "./typed-value.ts";
 
@@ -95,4 +96,32 @@ export function storedValue(message: LogMessage, name: ValueName): StoredValue |
 
 export function pieceLength(piece: string | Reference): number {
   return typeof piece === "string" ? piece.length : piece[3] - piece[2];
+}
+
+/** The metadata of a log's thread. */
+export interface LogFormat {
+  readonly version: 1;
+  /** Random; another one after the log was created anew or pruned. Positions are valid within one. */
+  readonly epoch: string;
+  /** When the registration of the log expires, in milliseconds since 1970; absent: never. */
+  readonly registeredUntil?: number;
+  /** The checkpoints that are not in the log yet and have pending writes, with the position of the first ones. */
+  readonly early?: Readonly<Record<string, number>>;
+}
+
+/** A format without what it needs not say. */
+export function formatOf({
+  epoch = randomUUID(),
+  registeredUntil,
+  early = new Map(),
+}: {
+  readonly epoch?: string | undefined;
+  readonly registeredUntil?: number | undefined;
+  readonly early?: ReadonlyMap<string, number>;
+}): LogFormat {
+  return {
+    ...{ version: 1, epoch },
+    ...(registeredUntil !== undefined && { registeredUntil }),
+    ...(early.size > 0 && { early: Object.fromEntries(early) }),
+  };
 }

@@ -1,10 +1,10 @@
 import { parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
 import { type Cursor, type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
-import type { LogFormat } from "./log-format.ts";
 import type {
   CheckpointMessage,
   CheckpointPlace,
+  LogFormat,
   LogMessage,
   NamedValue,
   PlacedMessage,
@@ -83,8 +83,8 @@ export class LogReading {
 
   /** The position of the first pending writes of a checkpoint that is not in the log yet; undefined if there are none. */
   earlyOf(id: string): number | undefined {
-    const { early = {}, earlyFrom } = this.#state.format ?? {};
-    return Object.hasOwn(early, id) ? early[id] : earlyFrom;
+    const { early = {} } = this.#state.format ?? {};
+    return Object.hasOwn(early, id) ? early[id] : undefined;
   }
 
   /** The checkpoint with the highest id. */

@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "@scrollback/store-core";
 import type { CheckpointLog } from "../log/checkpoint-log.ts";
-import { channelsOfAncestors } from "../log/delta-channels.ts";
+import { channelsOfAncestors } from "../log/checkpoint-writer.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
 import type { CheckpointContent, FoundCheckpoint } from "../log/log-reading.ts";
 import { effectiveWrites } from "../log/pending-writes.ts";

@@ -1,6 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { getCheckpointId } from "@langchain/langgraph-checkpoint";
-import { invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { type CheckpointListOptions, getCheckpointId } from "@langchain/langgraph-checkpoint";
+import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { isCount, isPositiveInteger } from "@scrollback/store-core/internal";
+import { checkLimit, checkObject } from "../checks.ts";
 
 /** The checkpoint that a config names. */
 export interface CheckpointAddress {
@@ -14,13 +16,9 @@ export interface CheckpointAddress {
 export type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 
 /** @throws StoreError `INVALID_ARGUMENT` for an invalid id. */
-export function checkThreadId(
-  method: string,
-  threadId: unknown,
-  name = "configurable.thread_id",
-): asserts threadId is string {
-  const problem = isId(threadId);
-  if (problem) invalid(`${method}: ${name} ${problem}`);
+export function checkId(what: string, id: unknown): asserts id is string {
+  const problem = isId(id);
+  if (problem) invalid(`${what} ${problem}`);
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` for an invalid config. */
@@ -34,7 +32,7 @@ export function addressOf(method: string, config: RunnableConfig): CheckpointAdd
   checkConfig(method, config);
   const threadId: unknown = config.configurable?.thread_id;
   if (threadId === undefined) return undefined;
-  checkThreadId(method, threadId);
+  checkId(`${method}: configurable.thread_id`, threadId);
   const checkpointId = checkpointIdOf(method, config);
   const namespace = namespaceOf(method, config) ?? "";
   return { threadId, namespace, ...(checkpointId !== undefined && { checkpointId }) };
@@ -60,9 +58,8 @@ export function namespaceOf(method: string, config: RunnableConfig): string | un
 export function checkpointIdOf(method: string, config: RunnableConfig): string | undefined {
   const id: unknown = getCheckpointId(config);
   if (id === "") return undefined;
-  const problem = isId(id);
-  if (problem) invalid(`${method}: configurable.checkpoint_id ${problem}`);
-  return id as string;
+  checkId(`${method}: configurable.checkpoint_id`, id);
+  return id;
 }
 
 /** The config of a stored checkpoint, with only these three names. */
@@ -70,4 +67,20 @@ export function configOf({ threadId, namespace, checkpointId }: CheckpointAddres
   return {
     configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId },
   };
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for invalid options of `list`. */
+export function checkListOptions(options: unknown): asserts options is CheckpointListOptions {
+  checkObject("list: options", options, "leave them out for none");
+  const { limit, filter, before } = options as Record<string, unknown>;
+  checkLimit("list: limit", limit);
+  if (filter !== undefined) checkObject("list: filter", filter, "leave it out for none");
+  if (before !== undefined) checkObject("list: before", before, "pass the config of a checkpoint");
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for invalid options of `prune`, and for none: that would drop all but the newest. */
+export function checkPrune(options: unknown): void {
+  checkOptions("prune", options ?? null, { threadId: isId, keep: isPositiveInteger, olderThanMs: isCount });
+  const { keep, olderThanMs } = options as Record<string, unknown>;
+  if (keep === undefined && olderThanMs === undefined) invalid("prune: give keep, olderThanMs, or both");
 }

@@ -17,7 +17,7 @@ export async function* listedCheckpoints(
   namespace: Namespace,
   log: CheckpointLog,
   id: string | undefined,
-): AsyncGenerator<ListedCheckpoint> {
+): AsyncGenerator<ListedCheckpoint, void> {
   if (id === undefined) {
     for await (const [found, reading] of log.checkpoints()) {
       if (found.checkpoint.isAncestor) continue;
@@ -37,4 +37,25 @@ export async function* listedCheckpoints(
   const content = await log.content(id);
   if (content && !content.checkpoint.isAncestor)
     yield { namespace, checkpoint: content.checkpoint, content: async () => content };
+}
+
+const AT_ONCE = 16;
+
+/** Merges lists, highest id first. Reads the first checkpoint of each list before it yields one. */
+export async function* merged(
+  lists: readonly AsyncGenerator<ListedCheckpoint, void>[],
+): AsyncGenerator<ListedCheckpoint> {
+  const heads: { next: ListedCheckpoint; readonly rest: AsyncGenerator<ListedCheckpoint, void> }[] = [];
+  for (let start = 0; start < lists.length; start += AT_ONCE) {
+    const batch = lists.slice(start, start + AT_ONCE);
+    const opened = await Promise.all(batch.map(async (rest) => ({ next: (await rest.next()).value, rest })));
+    for (const { next, rest } of opened) if (next) heads.push({ next, rest });
+  }
+  while (heads.length > 0) {
+    const highest = heads.reduce((a, b) => (b.next.checkpoint.id > a.next.checkpoint.id ? b : a));
+    yield highest.next;
+    const { value } = await highest.rest.next();
+    if (value) highest.next = value;
+    else heads.splice(heads.indexOf(highest), 1);
+  }
 }

@@ -9,6 +9,7 @@ import {
   type CheckpointTuple,
   type DeltaChannelHistory,
   type PendingWrite,
+  type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/store-core/driver";
@@ -22,26 +23,50 @@ import { CheckpointReader } from "./checkpoint-reader.ts";
 import {
   addressOf,
   checkConfig,
+  checkId,
+  checkListOptions,
+  checkPrune,
   checkpointIdOf,
-  checkThreadId,
   configOf,
   type Namespace,
   namespaceOf,
   requiredAddress,
 } from "./configurable.ts";
-import { type ListedCheckpoint, listedCheckpoints } from "./listed-checkpoints.ts";
-import { merge } from "./merge.ts";
-import { ThreadNames } from "./names.ts";
-import {
-  checkDeltaOptions,
-  checkListOptions,
-  checkPrune,
-  checkPut,
-  checkPutWrites,
-} from "./saver-arguments.ts";
-import type { PruneOptions, ScrollbackSaverOptions } from "./saver-options.ts";
+import { type ListedCheckpoint, listedCheckpoints, merged } from "./listed-checkpoints.ts";
 import { type PrunedThread, pruneThread } from "./thread-pruning.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
+
+/** Options of ScrollbackSaver. */
+export interface ScrollbackSaverOptions {
+  /**
+   * The storage of checkpoints: a store factory of any backend, without `maxMessages`. With `ttlMs` the checkpoints of a namespace
+   * expire that long after the last write to it. The factory stays open.
+   */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** The prefix of the thread ids. Savers with different prefixes have separate checkpoints. Default: `"langgraph"`. */
+  readonly prefix?: string;
+  /** Converts values to bytes and back. Default: LangGraph's `JsonPlusSerializer`. */
+  readonly serde?: SerializerProtocol;
+  /**
+   * What `put` does with a checkpoint whose parent is not the newest one, because another turn of the thread has written since:
+   * `"fork"` (default) stores it as a branch, as LangGraph's savers do, so the turn that writes last hides the other one; `"reject"`
+   * throws `CONFLICT`, and the run fails. To go back to an older checkpoint, use a saver with `"fork"`.
+   */
+  readonly staleWriter?: "fork" | "reject";
+}
+
+/** Options of `ScrollbackSaver.prune`: at least one of `keep` and `olderThanMs`. */
+export interface PruneOptions {
+  /** Default: all threads. */
+  readonly threadId?: string;
+  /**
+   * The number of newest checkpoints that stay in each namespace whatever their age, at least 1. Default with `olderThanMs`: 1. Not in
+   * those of calls of subgraphs whose checkpoint is dropped.
+   */
+  readonly keep?: number;
+  /** Drops only checkpoints that were created longer ago than this, in milliseconds, by the clock of their writer. Default: of any age. */
+  readonly olderThanMs?: number;
+}
 
 /** The logs whose end is cached, so that a write needs no read: their number, and the size of their values in characters. */
 const CACHE = { logs: 256, size: 64 * 1_024 ** 2 };
@@ -56,9 +81,8 @@ const CACHE = { logs: 256, size: 64 * 1_024 ** 2 };
  * const checkpointer = new ScrollbackSaver({ stores: await openStores("redis://localhost") });
  * const graph = builder.compile({ checkpointer });
  */
-export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposable {
+export class ScrollbackSaver extends BaseCheckpointSaver {
   readonly #stores: StoreFactory;
-  readonly #names: ThreadNames;
   readonly #registry: ThreadRegistry;
   readonly #reader: CheckpointReader;
   readonly #rejectsStale: boolean;
@@ -67,8 +91,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   /**
    * Does no I/O.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim; `UNSUPPORTED` for a backend
-   *   without an index.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim.
    */
   constructor(options: ScrollbackSaverOptions) {
     const checks = {
@@ -82,8 +105,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     super(serde);
     this.#rejectsStale = staleWriter === "reject";
     this.#stores = stores.withTraits(chatMessageTraits);
-    this.#names = new ThreadNames(prefix);
-    this.#registry = new ThreadRegistry(this.#stores, this.#names);
+    this.#registry = new ThreadRegistry(this.#stores, prefix);
     this.#reader = new CheckpointReader(this);
   }
 
@@ -113,12 +135,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     checkListOptions(options);
     const { limit = Number.POSITIVE_INFINITY, before, filter = {} } = options;
     const end = before && checkpointIdOf("list", before);
-    const sources = await this.#sources(config);
-    const compare = (a: ListedCheckpoint, b: ListedCheckpoint) =>
-      a.checkpoint.id < b.checkpoint.id ? 1 : a.checkpoint.id > b.checkpoint.id ? -1 : 0;
     let left = limit;
     if (left <= 0) return;
-    for await (const { namespace, checkpoint, content } of merge(sources, compare)) {
+    for await (const { namespace, checkpoint, content } of merged(await this.#lists(config))) {
       if (end !== undefined && checkpoint.id >= end) continue;
       if (!(await this.#matches(checkpoint, filter))) continue;
       const found = await content();
@@ -143,7 +162,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { checkpointId: parentId, ...namespace } = requiredAddress("put", config);
-    checkPut(checkpoint, newVersions);
+    checkId("put: checkpoint.id", checkpoint.id);
     const rejectsStale = this.#rejectsStale;
     const writer = new CheckpointWriter(this.serde, {
       checkpoint,
@@ -168,7 +187,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   ): Promise<void> {
     const { checkpointId, ...namespace } = requiredAddress("putWrites", config);
     if (checkpointId === undefined) invalid("putWrites: configurable.checkpoint_id is missing");
-    checkPutWrites(writes, taskId, taskPath);
+    checkId("putWrites: taskId", taskId);
     const encoded = await encodeWrites(this.serde, writes);
     if (encoded.length === 0) return;
     const task = { checkpointId, taskId, taskPath };
@@ -191,14 +210,14 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const before = olderThanMs === undefined ? Number.POSITIVE_INFINITY : Date.now() - olderThanMs;
     let dropped = 0;
     for await (const threadId of only === undefined ? this.#registry.threads() : [only]) {
-      const name = (namespace: string) => this.#names.log(threadId, namespace);
+      const name = (namespace: string) => this.#registry.log(threadId, namespace);
       const thread: PrunedThread = {
-        namespaces: await this.#registry.namespaces(threadId, { isListed: only === undefined }),
+        namespaces: await this.#registry.namespaces(threadId),
         reader: this.#reader,
         log: (namespace) => this.#log({ threadId, namespace }),
         removeLog: (namespace, expectedRevision) =>
           this.#stores.deleteThread(name(namespace), { expectedRevision }),
-        unregister: (namespaces) => this.#registry.unregister(threadId, namespaces, name),
+        unregister: (namespaces) => this.#registry.unregister(threadId, namespaces),
       };
       dropped += await pruneThread(thread, { keep, before });
     }
@@ -207,9 +226,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
 
   /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be repeated after a failure. */
   override async deleteThread(threadId: string): Promise<void> {
-    checkThreadId("deleteThread", threadId, "threadId");
+    checkId("deleteThread: threadId", threadId);
     const remove = async (namespace: string) => {
-      const name = this.#names.log(threadId, namespace);
+      const name = this.#registry.log(threadId, namespace);
       await this.#log({ threadId, namespace }).delete(() => this.#stores.deleteThread(name));
       this.#logs.delete(name);
     };
@@ -221,7 +240,6 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     config: RunnableConfig;
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
-    checkDeltaOptions(options);
     const { config, channels } = options;
     if (channels.length === 0) return {};
     const address = addressOf("getDeltaChannelHistory", config);
@@ -232,32 +250,16 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return await retried(() => this.#reader.history(log, id, channels));
   }
 
-  /** Returns when no background work is pending. Call it before you close the stores. */
-  async flush(): Promise<void> {
-    await this.#registry.flush();
-  }
-
-  /** The same as {@link ScrollbackSaver.flush}. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.flush();
-  }
-
-  /** The logs that a list reads. */
-  async #sources(config: RunnableConfig): Promise<AsyncIterable<ListedCheckpoint>[]> {
+  /** The lists of the namespaces of a config. */
+  async #lists(config: RunnableConfig): Promise<AsyncGenerator<ListedCheckpoint, void>[]> {
     const address = addressOf("list", config);
-    const namespace = namespaceOf("list", config);
+    const only = namespaceOf("list", config);
     const id = checkpointIdOf("list", config);
-    const sources: AsyncIterable<ListedCheckpoint>[] = [];
-    for await (const threadId of address ? [address.threadId] : this.#registry.threads()) {
-      const isListed = address === undefined;
-      const namespaces =
-        namespace === undefined ? await this.#registry.namespaces(threadId, { isListed }) : [namespace];
-      for (const one of namespaces)
-        sources.push(
-          listedCheckpoints({ threadId, namespace: one }, this.#log({ threadId, namespace: one }), id),
-        );
-    }
-    return sources;
+    const lists: AsyncGenerator<ListedCheckpoint, void>[] = [];
+    for await (const threadId of address ? [address.threadId] : this.#registry.threads())
+      for (const namespace of only === undefined ? await this.#registry.namespaces(threadId) : [only])
+        lists.push(listedCheckpoints({ threadId, namespace }, this.#log({ threadId, namespace }), id));
+    return lists;
   }
 
   async #matches(checkpoint: CheckpointMessage, filter: Record<string, unknown>): Promise<boolean> {
@@ -268,7 +270,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 
   #log({ threadId, namespace }: Namespace): CheckpointLog {
-    const name = this.#names.log(threadId, namespace);
+    const name = this.#registry.log(threadId, namespace);
     const log =
       this.#logs.get(name) ??
       new CheckpointLog(this.#stores.open(name), this.#registry.registration(threadId, namespace));

@@ -6,8 +6,6 @@ import { checkLimit, checkObject } from "../checks.ts";
 import { checkFields } from "./embedder.ts";
 import { placeProblem } from "./item-names.ts";
 
-const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
-
 /** What the store was given for vectors: no `index`; one, but a backend without vectors; or both. */
 export type VectorSupport = "none" | "unsupported" | "full";
 
@@ -18,11 +16,9 @@ export type VectorSupport = "none" | "unsupported" | "full";
  */
 export function checkOperation(
   operation: Operation,
-  index: number,
   stores: Pick<StoreFactory, "metadataSize">,
   vectors: VectorSupport,
 ): void {
-  checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
   if ("namespacePrefix" in operation) {
     const { namespacePrefix, filter, limit, offset, query } = operation;
     checkLabels("search: namespacePrefix", namespacePrefix);
@@ -57,15 +53,8 @@ export function checkOperation(
     checkItem("get", operation.namespace, operation.key);
     return;
   }
-  if (!NAMESPACE_LIST_FIELDS.some((field) => field in operation))
-    invalid(`batch: operations[${index}] is not an operation; pass a get, put, search or list of namespaces`);
   const { matchConditions, maxDepth, limit, offset } = operation;
-  if (matchConditions !== undefined && !Array.isArray(matchConditions))
-    invalid("listNamespaces: matchConditions must be an array; leave it out for none");
-  for (const condition of matchConditions ?? []) {
-    checkObject("listNamespaces: matchConditions", condition, "pass { matchType, path }");
-    checkLabels(`listNamespaces: ${condition.matchType}`, condition.path);
-  }
+  for (const { matchType, path } of matchConditions ?? []) checkLabels(`listNamespaces: ${matchType}`, path);
   checkLimit("listNamespaces: maxDepth", maxDepth);
   checkLimit("listNamespaces: limit", limit);
   checkOffset("listNamespaces: offset", offset);

@@ -18,7 +18,7 @@ import {
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { checkOptions, invalid, isId, isObject } from "@scrollback/store-core/driver";
+import { checkOptions, isId, isObject } from "@scrollback/store-core/driver";
 import { isBoolean, isStoreFactory, isTtl } from "@scrollback/store-core/internal";
 import { checkObject } from "../checks.ts";
 import { AT_ONCE, inBatches, take } from "./batches.ts";
@@ -140,7 +140,6 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
    * @throws the error of the first operation that failed, after the others have run: InvalidNamespaceError or StoreErrors.
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    if (!Array.isArray(operations)) invalid("batch: operations must be an array; pass [] for none");
     const results = (await this.#settle(operations)).map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
       return outcome.value;
@@ -165,8 +164,8 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
 
   async #settle(operations: readonly Operation[]): Promise<PromiseSettledResult<unknown>[]> {
     const outcomes: PromiseSettledResult<unknown>[] = await Promise.allSettled(
-      operations.map(async (operation, index) => {
-        checkOperation(operation, index, this.#stores, this.#vectors);
+      operations.map(async (operation) => {
+        checkOperation(operation, this.#stores, this.#vectors);
         if (isPut(operation)) return undefined;
         if (isGet(operation)) return await this.#items.get(operation);
         return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
