@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type ServerName, servers } from "./servers.ts";
 import { SHARED_SERVERS, type SharedServer } from "./shared.ts";
-import type { RunningServer } from "./start.ts";
+import { type RunningServer, startServer } from "./start.ts";
 
 /**
  * A global set-up for Vitest: starts each server once for the whole run, when the first test asks for it through `sharedServer`,
@@ -11,8 +11,6 @@ import type { RunningServer } from "./start.ts";
 export default async function setup(): Promise<() => Promise<void>> {
   const running = new Map<string, Promise<RunningServer>>();
   const start = async (name: ServerName): Promise<RunningServer> => {
-    // Loading Testcontainers takes a second, which a run without servers saves.
-    const { startServer } = await import("./start.ts");
     return await startServer(name);
   };
   const server = createServer(async ({ url = "" }, response) => {

@@ -1,69 +1,77 @@
 /**
- * `node prepare.ts [name…]` prepares the named servers, or all of them and the browser, side by side, and prints its steps.
+ * `node prepare.ts [name…]` prepares the named servers, or all of them and the browser, and prints its steps. Where packages can be
+ * installed it installs and starts a Docker engine if none replies, and builds stand-ins for official images that cannot be pulled.
  * It can be run repeatedly, and by several processes at once: one of them prepares, the others wait.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync } from "node:fs";
 import { BROWSER, browserPrograms, findBrowser } from "./browser.ts";
-import { variableOf } from "./definition.ts";
-import { findEngine } from "./engine.ts";
-import { findPresentImage } from "./image.ts";
-import { alone } from "./lock.ts";
-import { type Plan, planImages, prepareImage } from "./prepare-image.ts";
-import { canInstall, hasProgram, installPrograms, type Packages, say } from "./programs.ts";
-import { type ServerName, servers } from "./servers.ts";
-import { startServer } from "./start.ts";
+import { hasEngine } from "./docker.ts";
+import { canInstall, environment, hasProgram, installPrograms, retryFor, say, step } from "./programs.ts";
+import { type ServerDefinition, type ServerName, servers, variableOf } from "./servers.ts";
+import { buildStandIn } from "./stand-in.ts";
+import { findImage, presentImage, pull, startServer } from "./start.ts";
 import { tlsPrograms } from "./tls.ts";
 
 type Name = ServerName | typeof BROWSER;
 
 const everything = [...Object.keys(servers), BROWSER];
-
-function isName(name: string): name is Name {
-  return everything.includes(name);
-}
-
-function isGiven(name: Name): boolean {
-  return name !== BROWSER && process.env[variableOf(name, "URL")] !== undefined;
-}
-
-function programsOf(name: Name): Packages {
-  if (isGiven(name)) return {};
-  return name === BROWSER ? browserPrograms() : tlsPrograms;
-}
+const isName = (name: string): name is Name => everything.includes(name);
+const isGiven = (name: Name) => name !== BROWSER && process.env[variableOf(name, "URL")] !== undefined;
 
 /** Whether nothing has to be installed, pulled or built. Asks no registry. */
 async function isPrepared(name: Name): Promise<boolean> {
-  if (!Object.keys(programsOf(name)).every(hasProgram)) return false;
-  if (name === BROWSER || isGiven(name)) return true;
-  const engine = await findEngine();
-  return engine !== undefined && (await findPresentImage(engine, servers[name])) !== undefined;
+  if (name === BROWSER) return Object.keys(browserPrograms()).every(hasProgram);
+  return (
+    isGiven(name) || (Object.keys(tlsPrograms).every(hasProgram) && (await presentImage(name)) !== undefined)
+  );
 }
 
-/** Begins after the plan, which installs the programs of all names at once. */
-async function installFor(name: Name, plan: Promise<Plan>): Promise<void> {
-  await plan.catch(() => undefined);
-  if (canInstall()) await installPrograms(programsOf(name));
+const logFile = "/var/log/scrollback-dockerd.log";
+
+/** Installs an engine if there is none, and starts it if none replies. It keeps running after this process has ended. */
+async function startEngine(): Promise<void> {
+  if (await hasEngine()) return;
+  say("no Docker engine answers");
+  await installPrograms({ dockerd: "docker.io", "update-ca-certificates": "ca-certificates" });
+  // In newer suites the client is a separate package.
+  await installPrograms({ docker: "docker-cli" });
+  await step(`starting dockerd, which logs to ${logFile}`, async () => {
+    const log = openSync(logFile, "a");
+    spawn("dockerd", { detached: true, stdio: ["ignore", log, log], env: environment }).unref();
+    await retryFor(30_000, async () => {
+      if (!(await hasEngine())) throw new Error(`dockerd did not start within 30 s; see ${logFile}`);
+    });
+  });
 }
 
 /** Returns what was prepared, in words. */
-async function prepare(name: Name, plan: Promise<Plan>): Promise<string> {
+async function prepare(name: Name): Promise<string> {
   if (name === BROWSER) {
-    await installFor(name, plan);
+    if (canInstall()) await installPrograms(browserPrograms());
     return `${BROWSER} is ${findBrowser()}`;
   }
   if (isGiven(name)) {
     const { product, version } = await startServer(name);
     return `${name} is the ${product} ${version} given by ${variableOf(name, "URL")}`;
   }
-  const [image] = await Promise.all([prepareImage(servers[name], plan), installFor(name, plan)]);
-  return `${name} runs on ${image}`;
+  if (canInstall()) {
+    const { image, standIn }: ServerDefinition = servers[name];
+    await installPrograms({ ...tlsPrograms, ...standIn.programs });
+    const refusal = (await presentImage(name)) === undefined ? await pull(image) : undefined;
+    if (refusal !== undefined) {
+      say(`${image} cannot be pulled: ${refusal}`);
+      await buildStandIn(name);
+    }
+  }
+  return `${name} runs on ${await findImage(name)}`;
 }
 
 async function prepareAll(names: readonly Name[]): Promise<void> {
-  const images = names.flatMap((name) => (name === BROWSER || isGiven(name) ? [] : [servers[name]]));
-  const others: Packages = Object.assign({}, ...names.map(programsOf));
-  const plan = images.length === 0 ? Promise.resolve(new Map<string, string>()) : planImages(images, others);
+  if (canInstall() && names.some((name) => name !== BROWSER && !isGiven(name))) await startEngine();
   const failed = new Map<string, string[]>();
-  const results = await Promise.allSettled(names.map((name) => prepare(name, plan)));
+  const results = await Promise.allSettled(names.map(prepare));
   for (const [index, name] of names.entries()) {
     const result = results[index];
     if (result?.status === "fulfilled") say(result.value);
@@ -74,6 +82,22 @@ async function prepareAll(names: readonly Name[]): Promise<void> {
   }
   for (const [message, names] of failed) say(`${names.join(", ")} failed: ${message}`);
   if (failed.size > 0) process.exitCode = 1;
+}
+
+/** Runs `work` under a lock of this machine. The program that holds it ends with its standard input, so with this process. */
+async function alone(work: () => Promise<void>): Promise<void> {
+  const held = ["/var/lock/scrollback-servers.lock", "sh", "-c", "echo held; cat"];
+  const holder = spawn("flock", held, { stdio: ["pipe", "pipe", "inherit"] });
+  const waiting = setTimeout(() => say("waiting for another process that prepares servers"), 500);
+  try {
+    await once(holder.stdout, "data");
+    clearTimeout(waiting);
+    await work();
+  } finally {
+    const ended = once(holder, "exit");
+    holder.stdin.end();
+    await ended;
+  }
 }
 
 const named = process.argv.slice(2);

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
@@ -75,4 +76,17 @@ async function install(packages: Packages): Promise<void> {
 
 export function hasProgram(program: string): boolean {
   return environment.PATH.split(delimiter).some((folder) => existsSync(join(folder, program)));
+}
+
+/** Calls `attempt` until it resolves, for at most `timeMs`; then rejects with its last error. */
+export async function retryFor<T>(timeMs: number, attempt: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + timeMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await sleep(25);
+    }
+  }
 }

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ServerDefinition, StandIn } from "./definition.ts";
-import { findEngine, startEngine } from "./engine.ts";
-import { installPrograms, type Packages, run, step } from "./programs.ts";
+import { hasImage } from "./docker.ts";
+import { installPrograms, run, step } from "./programs.ts";
+import { type ServerDefinition, type ServerName, servers } from "./servers.ts";
 
 const repository = "scrollback-stand-in";
 
@@ -23,7 +23,8 @@ const quickFiles: Readonly<Record<string, string>> = {
 };
 
 /** The name of the stand-in image, which changes with each of its inputs. */
-export async function standInTag({ name, standIn }: ServerDefinition): Promise<string> {
+export async function standInTag(name: ServerName): Promise<string> {
+  const { standIn } = servers[name];
   const hash = createHash("sha256").update(JSON.stringify([standIn.suite, baseFiles]));
   const folder = contextOf(name);
   for (const file of (await readdir(folder)).sort())
@@ -31,15 +32,9 @@ export async function standInTag({ name, standIn }: ServerDefinition): Promise<s
   return `${repository}/${name}:${hash.digest("hex").slice(0, 12)}`;
 }
 
-/** What to install for {@link buildStandIn}, in addition to an engine and the programs of the definition. */
-export const basePrograms: Packages = { debootstrap: "debootstrap" };
-
-/**
- * Builds the stand-in image from packages, and its base image if that is missing. Requires root. What needs no engine begins before
- * one runs.
- */
-export async function buildStandIn(definition: ServerDefinition): Promise<void> {
-  const { name, image, standIn } = definition;
+/** Builds the stand-in image from packages, and its base image if that is missing. Requires root. */
+export async function buildStandIn(name: ServerName): Promise<void> {
+  const { image, standIn }: ServerDefinition = servers[name];
   const base = prepareBase(standIn.suite);
   await withFolder(async (folder) => {
     await cp(contextOf(name), folder, { recursive: true });
@@ -47,14 +42,7 @@ export async function buildStandIn(definition: ServerDefinition): Promise<void> 
       await installPrograms(standIn.programs ?? {});
       await step(`downloading what ${name} is made of`, async () => standIn.download?.(folder));
     }
-    const args = [
-      "--network",
-      "host",
-      "--build-arg",
-      `BASE=${await base}`,
-      "--tag",
-      await standInTag(definition),
-    ];
+    const args = ["--network", "host", "--build-arg", `BASE=${await base}`, "--tag", await standInTag(name)];
     await step(`building a stand-in for ${image} from packages`, () =>
       run("docker", ["build", ...args, folder]),
     );
@@ -65,13 +53,13 @@ export async function buildStandIn(definition: ServerDefinition): Promise<void> 
 function contextOf(name: string): string {
   let root = import.meta.dirname;
   while (!existsSync(join(root, "package.json"))) root = dirname(root);
-  return join(root, "servers", name, "image");
+  return join(root, "servers/images", name);
 }
 
 const bases = new Map<string, Promise<string>>();
 
 /** The base image of a suite, built once for all servers. */
-function prepareBase(suite: StandIn["suite"]): Promise<string> {
+function prepareBase(suite: string): Promise<string> {
   const begun = bases.get(suite) ?? buildBase(suite);
   bases.set(suite, begun);
   // Its callers await it later, beside their downloads.
@@ -79,12 +67,11 @@ function prepareBase(suite: StandIn["suite"]): Promise<string> {
   return begun;
 }
 
-async function buildBase(suite: StandIn["suite"]): Promise<string> {
+async function buildBase(suite: string): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(baseFiles)).digest("hex");
   const tag = `${repository}/debian-${suite}:${hash.slice(0, 12)}`;
-  if ((await findEngine()) !== undefined && (await run("docker", ["images", "--quiet", tag])) !== "")
-    return tag;
-  await installPrograms(basePrograms);
+  if (await hasImage(tag)) return tag;
+  await installPrograms({ debootstrap: "debootstrap" });
   await withFolder((folder) =>
     step(`building a base image of Debian ${suite}`, async () => {
       const root = join(folder, "root");
@@ -99,12 +86,9 @@ async function buildBase(suite: StandIn["suite"]): Promise<string> {
       const unused = [
         "var/cache/apt/*",
         "var/lib/apt/lists/*",
-        "usr/share/doc/*",
-        "usr/share/locale/*",
-        "usr/share/man/*",
+        ...["doc", "locale", "man"].map((name) => `usr/share/${name}/*`),
       ];
       await run("tar", ["-C", root, ...unused.map((path) => `--exclude=./${path}`), "-cf", archive, "."]);
-      await startEngine();
       await run("docker", ["import", archive, tag]);
     }),
   );

@@ -1,10 +1,17 @@
 import type { ServerInfo } from "../src/harness.ts";
-import { containerHost, type KillSignal, type RunningContainer, startContainer } from "./container.ts";
-import { type Endpoint, type ServerDefinition, variableOf } from "./definition.ts";
-import { findImage } from "./image.ts";
-import { retryFor } from "./retry.ts";
-import { type ServerName, servers } from "./servers.ts";
-import { certificatePath, keyPath, makeCertificate } from "./tls.ts";
+import {
+  containerHost,
+  hasEngine,
+  hasImage,
+  type KillSignal,
+  type RunningContainer,
+  startContainer,
+} from "./docker.ts";
+import type { Endpoint } from "./identify.ts";
+import { retryFor, run } from "./programs.ts";
+import { endpointOf, type ServerName, servers, urlOf, variableOf } from "./servers.ts";
+import { standInTag } from "./stand-in.ts";
+import { makeCertificate, tlsFolder } from "./tls.ts";
 
 export interface StartOptions {
   /** More arguments for the server's command line, such as `["--appendonly", "yes"]`. */
@@ -27,7 +34,7 @@ export interface RunningServer extends ServerInfo, AsyncDisposable {
   /** Present if the server uses TLS: the certificate that clients must trust, in PEM. ioredis takes it as its option `tls`. */
   readonly tls?: { readonly ca?: string } | undefined;
   /** Runs a program inside the container and returns its standard output. Rejects if it fails. */
-  exec(command: string[]): Promise<string>;
+  exec(command: readonly string[]): Promise<string>;
   /** Ends the server, by default with SIGKILL, as a crash would. Its files stay. */
   kill(signal?: KillSignal): Promise<void>;
   /** Starts it again after {@link kill} and returns when it replies. */
@@ -58,35 +65,70 @@ export async function startServer(name: ServerName, options: StartOptions = {}):
 /** The time limit of a start: a Java server takes half a minute on a busy machine. A server that ends is reported at once. */
 const START_TIMEOUT_MS = 60_000;
 
+/** The image that the engine has for a server: named by its variable, the official one, or a stand-in that `prepare.ts` has built. */
+export async function presentImage(name: ServerName): Promise<string | undefined> {
+  const named = process.env[variableOf(name, "IMAGE")];
+  if (named !== undefined) return named;
+  for (const image of [servers[name].image, await standInTag(name)]) if (await hasImage(image)) return image;
+  return undefined;
+}
+
+/** {@link presentImage}, or the official one, which is pulled. Installs and builds nothing. @throws an Error with instructions. */
+export async function findImage(name: ServerName): Promise<string> {
+  if (!(await hasEngine())) throw noServer(name, "no Docker engine answers");
+  const found = await presentImage(name);
+  if (found !== undefined) return found;
+  const { image } = servers[name];
+  const refusal = await pull(image);
+  if (refusal !== undefined) throw noServer(name, `the Docker engine cannot pull ${image}: ${refusal}`);
+  return image;
+}
+
+/** Pulls an image; returns the reason if that fails. */
+export async function pull(image: string): Promise<string | undefined> {
+  return await run("docker", ["pull", image]).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}
+
+function noServer(name: ServerName, reason: string): Error {
+  const { image, port } = servers[name];
+  return new Error(
+    `no server "${name}" to test on: ${reason}. Do one of the following:
+  - start a Docker engine that can pull ${image};
+  - name an image that the engine has: ${variableOf(name, "IMAGE")}=…;
+  - give a server that already runs: ${variableOf(name, "URL")}=${urlOf(name, { host: "localhost", port })};
+  - in Scrollback's repository, as root on Debian: run node conformance-tests/servers/prepare.ts ${name}, which installs and
+    starts an engine and builds an image from packages.`,
+  );
+}
+
 async function startOwn(name: ServerName, options: StartOptions): Promise<RunningServer> {
   const { args = [], password, tls: withTls = false } = options;
-  const definition = servers[name];
-  const image = await findImage(definition);
-  const pair = withTls ? await makeCertificate(await containerHost()) : undefined;
+  const { port, command } = servers[name];
+  const image = await findImage(name);
+  const pair = withTls ? await makeCertificate(containerHost()) : undefined;
+  const files = pair && { "certificate.pem": pair.certificate, "key.pem": pair.key };
   const container = await startContainer({
     image,
-    command: definition.command({ args, password, tls: withTls }),
-    ports: [definition.port],
-    files: pair === undefined ? {} : { [certificatePath]: pair.certificate, [keyPath]: pair.key },
+    command: command({ args, password, tls: withTls }),
+    ports: [port],
+    ...(files && { folder: { path: tlsFolder, files } }),
   });
-  const tls = pair === undefined ? undefined : { ca: pair.certificate };
-  const endpoint = { host: container.host, port: container.mappedPort(definition.port), password, tls };
-  const identity = await untilAnswering(definition, endpoint, container);
+  const tls = pair && { ca: pair.certificate };
+  const endpoint = { host: container.host, port: container.ports[0] ?? port, password, tls };
+  const { exec, kill, pause, unpause, stop } = container;
   return {
     name,
-    ...identity,
+    ...(await untilAnswering(name, endpoint, container)),
     ...endpoint,
-    url: definition.url(endpoint),
-    exec: container.exec,
-    kill: container.kill,
+    url: urlOf(name, endpoint),
+    ...{ exec, kill, pause, unpause, stop, [Symbol.asyncDispose]: stop },
     async start() {
       await container.start();
-      await untilAnswering(definition, endpoint, container);
+      await untilAnswering(name, endpoint, container);
     },
-    pause: container.pause,
-    unpause: container.unpause,
-    stop: container.stop,
-    [Symbol.asyncDispose]: container.stop,
   };
 }
 
@@ -97,9 +139,8 @@ async function useGiven(name: ServerName, url: string, options: StartOptions): P
       `${variable} gives a server that cannot be started with other options: unset it for this test`,
     );
   }
-  const definition = servers[name];
-  const endpoint = parse(variable, definition, url);
-  const identity = await retryFor(2_000, () => definition.identify(endpoint)).catch((error: unknown) => {
+  const endpoint = parse(name, url);
+  const identity = await retryFor(2_000, () => servers[name].identify(endpoint)).catch((error: unknown) => {
     throw new Error(`the server given by ${variable} does not answer: ${String(error)}`, { cause: error });
   });
   const refuse = async (): Promise<never> => {
@@ -109,50 +150,39 @@ async function useGiven(name: ServerName, url: string, options: StartOptions): P
   };
   const leave = async (): Promise<void> => undefined;
   return {
-    name,
-    ...identity,
-    host: endpoint.host,
-    port: endpoint.port,
-    password: endpoint.password,
-    tls: endpoint.tls,
-    url,
-    exec: refuse,
-    kill: refuse,
-    start: refuse,
-    pause: refuse,
-    unpause: refuse,
-    stop: leave,
-    [Symbol.asyncDispose]: leave,
+    ...{ name, ...identity, ...endpoint, url },
+    ...{ exec: refuse, kill: refuse, start: refuse, pause: refuse, unpause: refuse },
+    ...{ stop: leave, [Symbol.asyncDispose]: leave },
   };
 }
 
 /** The error does not contain the URL, which may contain a password. */
-function parse(variable: string, definition: ServerDefinition, url: string): Endpoint {
+function parse(name: ServerName, url: string): Endpoint {
   try {
-    return definition.endpoint(url);
+    return endpointOf(name, url);
   } catch {
-    const example = definition.url({ host: "localhost", port: definition.port });
-    throw new TypeError(`${variable} must be the URL of a server of this kind, such as ${example}`);
+    const example = urlOf(name, { host: "localhost", port: servers[name].port });
+    throw new TypeError(
+      `${variableOf(name, "URL")} must be the URL of a server of this kind, such as ${example}`,
+    );
   }
 }
 
 /** Returns when the server replies. A server that has ended or takes too long is removed, and its log is in the error. */
 async function untilAnswering(
-  definition: ServerDefinition,
+  name: ServerName,
   endpoint: Endpoint,
   container: RunningContainer,
 ): Promise<ServerInfo> {
   try {
     const identity = await retryFor(START_TIMEOUT_MS, async () =>
-      (await container.isRunning()) ? await definition.identify(endpoint, container.log) : undefined,
+      (await container.isRunning()) ? await servers[name].identify(endpoint, container.log) : undefined,
     );
     if (identity === undefined) throw new Error("it ended");
     return identity;
   } catch (error) {
     const log = await container.log();
     await container.stop();
-    throw new Error(`the server ${definition.name} did not start: ${String(error)}\n${log}`, {
-      cause: error,
-    });
+    throw new Error(`the server ${name} did not start: ${String(error)}\n${log}`, { cause: error });
   }
 }

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Packages, run } from "./programs.ts";
 
-/** The paths of a server's certificate and key inside its container. */
-export const certificatePath = "/tls/certificate.pem";
-export const keyPath = "/tls/key.pem";
+/** The folder of a server's certificate and key inside its container. */
+export const tlsFolder = "/tls";
+export const certificatePath = `${tlsFolder}/certificate.pem`;
+export const keyPath = `${tlsFolder}/key.pem`;
 
 /** What to install for {@link makeCertificate}. */
 export const tlsPrograms: Packages = { openssl: "openssl" };

@@ -2,7 +2,7 @@ import type { MessageStore, StoreFactory, StoreOptions } from "@scrollback/store
 import { createStores, type Driver } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { FaultyConnection, Harness } from "./harness.ts";
-import type { JobInput, JobName, JobResult } from "./processes/jobs.ts";
+import type { JobInput, JobName } from "./processes/jobs.ts";
 import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes/run-in-process.ts";
 
 /** The maximum time that a test waits for a backend to clean up. */
@@ -138,7 +138,7 @@ export class Backend implements AsyncDisposable {
     job: Name,
     input: JobInput<Name>,
     options?: RemoteOptions,
-  ) => RemoteJob<JobResult<Name>> {
+  ) => RemoteJob {
     const { childProcess } = this.harness;
     if (!childProcess)
       return this.#test.skip('the driver alone keeps the threads (capabilities.sharing "driver")');

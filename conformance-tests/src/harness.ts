@@ -75,11 +75,6 @@ export interface FaultyConnection {
    * this process uses the proxy.
    */
   readonly childProcess?: NonNullable<Harness["childProcess"]>;
-  /**
-   * Kills the server with SIGKILL and restarts it. Only for a server that no other harness uses and that keeps every
-   * acknowledged write after a crash.
-   */
-  crash?(): Promise<void>;
 }
 
 /** The options of {@link runConformance}. */

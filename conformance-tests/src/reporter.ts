@@ -7,14 +7,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from "vitest/node";
-import {
-  type ClauseResult,
-  type FaultResult,
-  faultsToMarkdown,
-  formatFaults,
-  formatMatrix,
-  toMarkdown,
-} from "./matrix.ts";
+import { type ClauseResult, type FaultResult, faultsToMarkdown, toMarkdown } from "./matrix.ts";
 
 /** The options of {@link MatrixReporter}. */
 interface MatrixReporterOptions {
@@ -74,17 +67,12 @@ export class MatrixReporter implements Reporter {
         else if (fault) faults.push({ ...fault, outcome: faultOutcome(outcome, fault.figure) });
       }
     }
-    if (results.length > 0) {
-      this.#vitest?.logger.log(`\n${formatMatrix(results)}\n`);
-      await this.#write(this.#file, toMarkdown(results), isWhole);
-    }
-    if (faults.length > 0) {
-      this.#vitest?.logger.log(`\n${formatFaults(faults)}\n`);
-      await this.#write(this.#faultsFile, faultsToMarkdown(faults), isWhole);
-    }
+    if (results.length > 0) await this.#publish(this.#file, toMarkdown(results), isWhole);
+    if (faults.length > 0) await this.#publish(this.#faultsFile, faultsToMarkdown(faults), isWhole);
   }
 
-  async #write(file: string | undefined, text: string, isWhole: boolean): Promise<void> {
+  async #publish(file: string | undefined, text: string, isWhole: boolean): Promise<void> {
+    this.#vitest?.logger.log(`\n${text}`);
     if (file === undefined || !this.#vitest) return;
     const { logger, config } = this.#vitest;
     const all = await this.#vitest.globTestSpecifications();

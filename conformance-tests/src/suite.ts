@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { Backend, checkHarness } from "./backend.ts";
 import type { Clause } from "./clause.ts";
-import { history } from "./clauses/history.ts";
 import { clauses } from "./clauses/index.ts";
 import type { ConformanceOptions, Harness, ServerInfo } from "./harness.ts";
 
@@ -35,17 +34,6 @@ export function runConformance(options: ConformanceOptions): void {
     for (const concurrent of [false, true])
       for (const [id, clause] of Object.entries(clauses)) declareGroup(id, clause, concurrent, options);
   });
-}
-
-/**
- * Declares only the history of many clients, for a backend with another setup than for the whole suite: its server may be crashed
- * (`harness.faults.crash`).
- *
- * @example
- * runHistory({ name: "Redis", createHarness: async () => ({ ...(await createHarness()), faults }) });
- */
-export function runHistory(options: ConformanceOptions): void {
-  describe(options.name, () => declareClause("History", history, options));
 }
 
 /** Declares the tests of one clause. */

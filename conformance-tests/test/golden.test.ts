@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createMemoryStores } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { goldenThreads } from "../src/golden/threads.ts";
-import type { GoldenFacts } from "../src/index.ts";
+import type { GoldenFacts } from "../src/golden/write-golden.ts";
 import { differenceOf } from "../src/messages/same-value.ts";
 
 const read = (file: string) => JSON.parse(readFileSync(new URL(`golden/${file}`, import.meta.url), "utf8"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ClauseResult, formatMatrix, toMarkdown } from "../src/matrix.ts";
+import { type ClauseResult, toMarkdown } from "../src/matrix.ts";
 
 const result = (
   clause: string,
@@ -30,20 +30,6 @@ const results: ClauseResult[] = [
 ];
 
 describe("the matrix", () => {
-  test("for a terminal", () => {
-    expect(formatMatrix(results)).toBe(
-      [
-        "Clause               Memory  Redis (Redis 8.0.6)",
-        "C2 C2's title        ✓ 2 ¹   ✗ 1 of 2",
-        "C10 C10's title      – ¹ ²   ✓ 1 ²",
-        "Model Model's title  ✓ 1     –",
-        "",
-        "¹ Some tests left out: no network.",
-        "² Some tests left out: no clock.",
-      ].join("\n"),
-    );
-  });
-
   test("as Markdown", () => {
     expect(toMarkdown(results)).toBe(
       [

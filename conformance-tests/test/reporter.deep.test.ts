@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { runVitest } from "./nested-vitest.ts";
+import { runVitest } from "../../test/mutants/nested-vitest.ts";
 
 const config = join(import.meta.dirname, "reporter/vitest.config.ts");
 vi.setConfig({ testTimeout: 60_000 });
@@ -25,7 +25,7 @@ test("a complete run names each backend's server, and prints and writes the matr
   const output = await run([]);
   for (const backend of ["One", "Two", "Gone"])
     expect(output).toContain(`conformance: ${backend} runs on ${node}`);
-  expect(output).toMatch(/^C12 Size +✓ 1 +✓ 1 +✓ 1$/m);
+  expect(output).toContain("| C12 Size | ✓ 1 | ✓ 1 | ✓ 1 |");
   const markdown = await readFile(file, "utf8");
   expect(markdown).toContain(header);
   expect(markdown).toContain("| C1 Order | ✓ 1 ¹ | ✓ 1 ¹ | ✓ 1 ¹ |");
@@ -45,7 +45,7 @@ test("failed tests are shown as failed, and a backend without its server fails",
 test("a partial run does not change the file", async () => {
   await writeFile(file, "as it was");
   const output = await run(["-t", "C12"]);
-  expect(output).toMatch(/^C12 Size +✓ 1/m);
+  expect(output).toContain("| C12 Size | ✓ 1 |");
   expect(output).toContain("is left as it is");
   expect(await readFile(file, "utf8")).toBe("as it was");
 });

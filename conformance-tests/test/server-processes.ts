@@ -2,15 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** A separate process that starts a server with Testcontainers' own cleaner disabled, and keeps running. */
+/** A separate process that starts a server and keeps running. */
 export async function startInChild(): Promise<{ child: ChildProcess; port: number }> {
   const module = new URL("../servers/index.ts", import.meta.url).href;
   const script = `const { startServer } = await import("${module}");
     console.log((await startServer("redis")).port);
     setInterval(() => {}, 1000);`;
-  const env = { ...process.env, TESTCONTAINERS_RYUK_DISABLED: "true" };
   const args = ["--input-type=module", "--eval", script];
-  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [port] = await once(child.stdout, "data");
   return { child, port: Number(port) };
 }

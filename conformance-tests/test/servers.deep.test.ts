@@ -1,16 +1,15 @@
 import { once } from "node:events";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
-import { getContainerRuntimeClient } from "testcontainers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { ownerLabel } from "../servers/cleanup.ts";
+import { ownerLabel } from "../servers/docker.ts";
 import { startServer } from "../servers/index.ts";
-import { prepareImage } from "../servers/prepare-image.ts";
-import { startRedisCluster } from "../servers/redis-groups/cluster.ts";
-import type { RedisProcess } from "../servers/redis-groups/processes.ts";
-import { startRedisSentinel } from "../servers/redis-groups/sentinel.ts";
+import { run } from "../servers/programs.ts";
 import { servers } from "../servers/servers.ts";
+import { findImage } from "../servers/start.ts";
+import { type RedisProcess, startRedisCluster, startRedisSentinel } from "./fixtures/redis-groups.ts";
 import { connected, startInChild } from "./server-processes.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
@@ -35,7 +34,8 @@ const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
 
 beforeAll(async () => {
-  for (const server of Object.values(servers)) await prepareImage(server);
+  const program = join(import.meta.dirname, "../servers/prepare.ts");
+  await run(process.execPath, [program, ...Object.keys(servers)]);
 });
 
 describe("a server", () => {
@@ -107,20 +107,19 @@ describe("a server", () => {
   });
 
   test("that a process left behind is removed at the next start", async () => {
-    const engine = await getContainerRuntimeClient();
-    const Image = await prepareImage(servers.redis);
-    const create = (owner: string) =>
-      engine.container.dockerode.createContainer({ Image, Cmd: ["true"], Labels: { [ownerLabel]: owner } });
+    const image = await findImage("redis");
+    const create = async (owner: string) =>
+      (await run("docker", ["create", "--label", `${ownerLabel}=${owner}`, image, "true"])).trim();
     // No process has such a high number; this process's parent is still running.
     const left = await create(`${hostname()}/999999999/test`);
     const used = await create(`${hostname()}/${process.ppid}/test`);
     try {
       const { child } = await startInChild();
       child.kill();
-      await expect(left.inspect()).rejects.toThrow("no such container");
-      await expect(used.inspect()).resolves.toHaveProperty("Id");
+      await expect(run("docker", ["inspect", left])).rejects.toThrow(/no such/i);
+      await expect(run("docker", ["inspect", used])).resolves.toContain(used);
     } finally {
-      await used.remove();
+      await run("docker", ["rm", used]);
     }
   });
 });

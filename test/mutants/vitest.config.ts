@@ -1,51 +1,51 @@
 import { basename, extname, join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { fromSource } from "../../vitest.source.ts";
-import { mutated, type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
+import { type Mutant, mutantsOf, mutated, type SourceChange, soundRuns, titleOf } from "./table.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** Their backends, separated by commas. */
-const { MUTANT_BACKENDS = "" } = process.env;
-const mutants = sourceMutants.filter(({ backend }) => MUTANT_BACKENDS.split(",").includes(backend));
+/** What to run, separated by commas. */
+const { MUTANT_RUNS_ALL = "" } = process.env;
+const runs = MUTANT_RUNS_ALL.split(",");
 
-/** Applies a mutant when the source is loaded. */
-function mutate(mutant: SourceMutant): Plugin {
-  const extension = extname(mutant.file);
-  const change = extension === ".sql" || extension === ".lua" ? whenRead(mutant, extension) : mutant;
-  const loaded = join(root, "packages", change.file);
+/** Makes the changes of a mutant when a source is loaded. */
+function mutate({ changes }: Mutant): Plugin {
+  const loaded = changes.map(whenRead);
   return {
     name: "mutate",
     enforce: "pre",
     transform(code, id) {
-      if (id.split("?")[0] !== loaded) return undefined;
-      return { code: mutated(code, change), map: null };
+      const own = loaded.filter(({ file }) => id.split("?")[0] === join(root, file));
+      return own.length === 0 ? undefined : { code: own.reduce(mutated, code), map: null };
     },
   };
 }
 
 /** Where the files that are no modules are read: in which module, and by which expression. */
-const readers = {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
-  ".sql": ["store-postgres/src/sql.ts", 'readFileSync(new URL(`../sql/${name}`, import.meta.url), "utf8")'],
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
-  ".lua": ["store-redis/src/lua.ts", 'readFileSync(new URL(`../lua/${name}`, import.meta.url), "utf8")'],
-} as const;
+const readers: Readonly<Record<string, readonly [file: string, read: string]>> = {
+  ".sql": [
+    "packages/store-postgres/src/sql.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+    'readFileSync(new URL(`../sql/${name}`, import.meta.url), "utf8")',
+  ],
+  ".lua": [
+    "packages/store-redis/src/lua.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+    'readFileSync(new URL(`../lua/${name}`, import.meta.url), "utf8")',
+  ],
+};
 
-/** A mutant of such a file as one of the module that reads it. */
-function whenRead(mutant: SourceMutant, extension: keyof typeof readers): SourceMutant {
-  const [file, read] = readers[extension];
-  const [name, from, to] = [basename(mutant.file), mutant.from, mutant.to].map((text) =>
+/** A change of such a file as one of the module that reads it. */
+function whenRead(change: SourceChange): SourceChange {
+  const [file, read] = readers[extname(change.file)] ?? [];
+  if (!file || !read) return change;
+  const [name, from, to] = [basename(change.file), change.from, change.to].map((text) =>
     JSON.stringify(text),
   );
-  return {
-    ...mutant,
-    file,
-    from: read,
-    to: `(${read}).replace(name === ${name} ? ${from} : /$^/, () => ${to})`,
-  };
+  return { file, from: read, to: `(${read}).replace(name === ${name} ? ${from} : /$^/, () => ${to})` };
 }
 
-/** The suite on mutated sources, one project per mutant. Run by declare-mutants.ts, which expects each to fail. */
+/** The suite on mutated sources, one project per mutant, and on sound ones. Run by declare-mutants.ts. */
 export default defineConfig({
   test: {
     root: import.meta.dirname,
@@ -54,20 +54,22 @@ export default defineConfig({
     maxWorkers: 3,
     maxConcurrency: 20,
     reporters: ["json"],
-    projects: mutants.map((mutant) => ({
-      plugins: [mutate(mutant)],
-      ...fromSource,
-      test: {
-        name: titleOf(mutant),
-        root: import.meta.dirname,
-        include: ["backend.fixture.ts"],
-        fsModuleCache: false,
-        env: {
-          MUTANT_NAME: titleOf(mutant),
-          MUTANT_BACKEND: mutant.backend,
-          MUTANT_CLAUSE: mutant.breaks,
+    projects: [...soundRuns, ...mutantsOf()]
+      .filter((mutant) => runs.includes(mutant.runs))
+      .map((mutant) => ({
+        plugins: [mutate(mutant)],
+        ...fromSource,
+        test: {
+          name: titleOf(mutant),
+          root: import.meta.dirname,
+          include: ["backend.fixture.ts"],
+          fsModuleCache: false,
+          env: {
+            MUTANT_NAME: titleOf(mutant),
+            MUTANT_RUNS: mutant.runs,
+            MUTANT_CLAUSE: mutant.breaks,
+          },
         },
-      },
-    })),
+      })),
   },
 });

@@ -46,9 +46,6 @@ export async function listIds(stores: StoreFactory, options: ListAllOptions = {}
   return (await listAll(stores, options)).map(({ threadId }) => threadId).sort();
 }
 
-/** Much shorter than any client's timeout, and much longer than a timer's delay on a busy machine. */
-export const PROMPTLY_MS = 1_000;
-
 /** A prefix that no other test's threads have. */
 export const ownPrefix = () => `list ${randomUUID()} `;
 

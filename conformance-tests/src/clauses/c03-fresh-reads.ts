@@ -1,5 +1,4 @@
 import { expect } from "vitest";
-import { meanwhile } from "../checks/meanwhile.ts";
 import type { Clause } from "../clause.ts";
 import { numbered, textsIn, user } from "../messages/messages.ts";
 
@@ -35,29 +34,6 @@ export const freshReads: Clause = {
       expect(await others.read()).toMatchObject({ entries: [] });
       await others.addMessages([user("after")]);
       expect(await textsIn(mine)).toEqual(["after"]);
-    });
-
-    test("a read sees all writes acknowledged before it started, during concurrent writes", async (backend) => {
-      const clients = [backend.stores(), backend.otherStores()];
-      const { threadId } = backend.store();
-      const acknowledged: string[] = [];
-      const write = async (name: number) => {
-        const store = clients[name % 2]?.open(threadId);
-        for (let index = 0; index < 12; index++) {
-          await store?.addMessages([user(`${name}/${index}`)]);
-          acknowledged.push(`${name}/${index}`);
-        }
-      };
-      const readers = clients.map((stores) => async () => {
-        const before = [...acknowledged];
-        const seen = new Set(await textsIn(stores.open(threadId)));
-        expect(
-          before.filter((text) => !seen.has(text)),
-          "acknowledged but not read",
-        ).toEqual([]);
-      });
-      await meanwhile(Promise.all([0, 1, 2, 3].map(write)), ...readers);
-      expect(acknowledged).toHaveLength(48);
     });
   },
 };

@@ -156,20 +156,8 @@ export const exactlyOnce: Clause = {
     test("ids belong to one thread, and are compared by every character", async (backend) => {
       const [one, two] = [backend.store(), backend.store()];
       const ids = [
-        "a",
-        "A",
-        "a ",
-        "a:b",
-        "a\0",
-        "a*",
-        "__proto__",
-        "constructor",
-        "{a}",
-        "é",
-        "e\u0301",
-        "💬",
-        "1",
-        "01",
+        ...["a", "A", "a ", "a:b", "a\0", "a*", "__proto__", "constructor", "{a}", "é", "e\u0301", "💬"],
+        ...["1", "01"],
       ];
       for (const operationId of ids) {
         await one.addMessages([user(`one ${operationId}`)], { operationId });
@@ -180,17 +168,6 @@ export const exactlyOnce: Clause = {
       await one.addMessages([user("longest")], { operationId: "é".repeat(512) });
       await one.addMessages([user("longest")], { operationId: "é".repeat(512) });
       expect(await textsIn(one)).toHaveLength(ids.length + 1);
-    });
-
-    test("an invalid id is refused before any I/O", async (backend) => {
-      const store = backend.store();
-      await backend.withoutRequests(async () => {
-        for (const operationId of ["", "x".repeat(1_025), "é".repeat(513), "\ud800", 7, null]) {
-          const options = { operationId: operationId as string };
-          await rejection(store.addMessages([user("a")], options), "INVALID_ARGUMENT");
-        }
-      });
-      expect(await store.listMessages()).toEqual([]);
     });
 
     test("an empty change does not use up an id", async (backend) => {

@@ -3,7 +3,6 @@ import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
-import { thrown } from "../checks/errors.ts";
 import { meanwhile } from "../checks/meanwhile.ts";
 import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
@@ -99,20 +98,6 @@ export const trimming: Clause = {
       const store = backend.store({ maxMessages: 3 });
       await store.addMessages(history("s u a u a"));
       expect(await textsIn(reopened(backend, store))).toEqual(["1", "4", "5"]);
-    });
-
-    test("an invalid maxMessages or trimming is refused when the store is created", async (backend) => {
-      for (const maxMessages of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null]) {
-        const error = thrown(
-          () => backend.stores({ maxMessages: maxMessages as number }),
-          "INVALID_ARGUMENT",
-        );
-        expect(error.message).toContain("maxMessages");
-      }
-      for (const wrong of ["", "turn", "TURNS", 1, null]) {
-        const error = thrown(() => backend.stores({ trimming: wrong as "turns" }), "INVALID_ARGUMENT");
-        expect(error.message).toContain("trimming");
-      }
     });
 
     test("the thread has at most maxMessages messages after every kind of write", async (backend) => {

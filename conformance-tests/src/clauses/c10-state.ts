@@ -76,22 +76,6 @@ export const state: Clause = {
       expect(stores.settings).toMatchObject({ maxMessages: 9, trimming: "exact" });
     });
 
-    test("invalid settings are refused when a store is opened", async (backend) => {
-      for (const [name, settings] of [
-        ["maxMessages", { maxMessages: 0 }],
-        ["trimming", { trimming: "some" }],
-        ["ttlMs", { ttlMs: -1 }],
-        ["codec", { codec: {} }],
-        ["options", 5],
-      ] as const) {
-        const open = () => backend.stores().open("a", settings as object);
-        expect(thrown(open, "INVALID_ARGUMENT").message).toContain(name);
-      }
-      const open = () => backend.stores().open("a", { ttlMs: 1_000 });
-      if (backend.driver.capabilities.expiry) open();
-      else thrown(open, "UNSUPPORTED");
-    });
-
     test("updateFromState switches the store to the state's thread and writes nothing", async (backend) => {
       const there = backend.store();
       await there.addMessages(numbered(2, "there"));

@@ -1,24 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Change, type MessageStore, StoreError, type StoreOptions } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect, vi } from "vitest";
-import { rejection, thrown } from "../checks/errors.ts";
+import { rejection } from "../checks/errors.ts";
 import { DEADLINE_MS } from "../checks/times.ts";
+import { verbsOf } from "../checks/verbs.ts";
 import type { Clause } from "../clause.ts";
 import { numbered, textsIn, user } from "../messages/messages.ts";
-
-/** Every method that sends requests to the backend, by name. */
-const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {
-  addMessages: (store) => store.addMessages([user("secret text")]),
-  "addMessages of nothing": (store) => store.addMessages([]),
-  listMessages: (store) => store.listMessages(),
-  "listMessages with limit": (store) => store.listMessages({ limit: 5 }),
-  read: (store) => store.read({ limit: 5 }),
-  popMessage: (store) => store.popMessage(),
-  replaceMessages: (store) => store.replaceMessages([user("secret text")]),
-  commit: (store) => store.commit({ metadata: "secret title" }),
-  clear: (store) => store.clear(),
-};
+import { invalidArguments } from "./c13-arguments.ts";
 
 export const errors: Clause = {
   title: "Errors",
@@ -28,13 +17,19 @@ export const errors: Clause = {
       const stores = createStores(connect());
       const store = stores.open();
       await store.addMessages(numbered(3));
-      const fresh = createStores(connect()).open(store.threadId);
+      const fresh = createStores(connect());
       const unknown = stores.open();
       proxy.set({ kind: "down" });
       const failed = await Promise.all(
-        [store, fresh, unknown].flatMap((one) =>
-          Object.entries(calls).map(async ([name, call]) => {
-            const error = await rejection(call(one), "UNAVAILABLE").catch((cause) => {
+        (
+          [
+            [stores, store.threadId],
+            [fresh, store.threadId],
+            [stores, unknown.threadId],
+          ] as const
+        ).flatMap(([one, threadId]) =>
+          Object.entries(verbsOf(backend, one, threadId)).map(async ([name, call]) => {
+            const error = await rejection(call(), "UNAVAILABLE").catch((cause) => {
               throw new Error(`${name} in an outage`, { cause });
             });
             return { name, error };
@@ -56,9 +51,12 @@ export const errors: Clause = {
           expect(await textsIn(store).catch(String)).toEqual(["message 1", "message 2", "message 3"]),
         { timeout: 10_000 },
       );
-      await vi.waitFor(async () => expect(await textsIn(fresh).catch(String)).toHaveLength(3), {
-        timeout: 10_000,
-      });
+      await vi.waitFor(
+        async () => expect(await textsIn(fresh.open(store.threadId)).catch(String)).toHaveLength(3),
+        {
+          timeout: 10_000,
+        },
+      );
       expect(await unknown.listMessages()).toEqual([]);
     });
 
@@ -124,45 +122,7 @@ export const errors: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "slow"]);
     });
 
-    test("every invalid call fails with INVALID_ARGUMENT before any I/O, naming the argument", async (backend) => {
-      const store = backend.store();
-      const stores = backend.stores();
-      const write = (options: object) => store.addMessages([user("a")], options);
-      const wrong: [string, () => Promise<unknown>][] = [
-        ["operation", () => write({ operation: "typo" })],
-        ["operationId", () => write({ operationId: "" })],
-        ["expectedRevision", () => write({ expectedRevision: 7 })],
-        ["signal", () => write({ signal: "stop" })],
-        ["options", () => write([])],
-        ["limit", () => store.listMessages({ limit: -1 })],
-        ["offset", () => store.listMessages({ offset: 1 } as object)],
-        ["after", () => store.read({ after: "x" })],
-        ["cursor", () => store.read({ cursor: "x" } as object)],
-        ["drop", () => store.commit({ drop: -1 })],
-        ["append", () => store.commit({ append: "text" } as unknown as Change)],
-        ["remove", () => store.commit({ remove: 1 } as Change)],
-        ["change", () => store.commit(null as unknown as Change)],
-        ["messages[1]", () => store.addMessages([user("a"), { role: "user" } as never])],
-        ["reason", () => store.popMessage({ reason: "x" } as object)],
-      ];
-      await backend.withoutRequests(async () => {
-        for (const [name, call] of wrong) {
-          expect((await rejection(call(), "INVALID_ARGUMENT")).message).toContain(name);
-        }
-        const options: StoreOptions[] = [
-          { maxMessage: 5 } as StoreOptions,
-          { codec: {} } as StoreOptions,
-          { traits: { role: 1 } } as unknown as StoreOptions,
-          { onCorruptRecord: "skip" } as unknown as StoreOptions,
-        ];
-        for (const one of options) {
-          const [name = ""] = Object.keys(one);
-          expect(thrown(() => backend.stores(one), "INVALID_ARGUMENT").message).toContain(name);
-        }
-        expect(thrown(() => stores.open(""), "INVALID_ARGUMENT").message).toContain("threadId");
-      });
-      expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
-    });
+    invalidArguments(test);
 
     test("error messages do not contain refused content", async (backend) => {
       const store = backend.store();

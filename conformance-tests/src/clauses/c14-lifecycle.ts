@@ -1,33 +1,15 @@
 import { setImmediate as otherEvents, setTimeout as sleep } from "node:timers/promises";
-import type { MessageStore, StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import { rejection, thrown } from "../checks/errors.ts";
 import { DEADLINE_MS } from "../checks/times.ts";
+import { storeVerbs, verbsOf } from "../checks/verbs.ts";
 import type { Clause } from "../clause.ts";
-import { numbered, textsIn, user } from "../messages/messages.ts";
+import { numbered, textsIn } from "../messages/messages.ts";
 
 /** More than the connections of any known pool, so that calls wait for one: the largest is that of MongoDB's client, with 100. */
 const MANY_THREADS = 150;
-
-/** Asserts that every method rejects with CLOSED. */
-async function expectClosed(store: MessageStore): Promise<void> {
-  for (const call of [
-    () => store.addMessages([user("a")]),
-    () => store.addMessages([]),
-    () => store.listMessages(),
-    () => store.listMessages({ limit: 0 }),
-    () => store.read(),
-    () => store.popMessage(),
-    () => store.replaceMessages([]),
-    () => store.commit({}),
-    () => store.clear(),
-    () => store.serialize(),
-    () => store.updateFromState(null),
-  ]) {
-    await rejection(call(), "CLOSED");
-  }
-}
 
 export const lifecycle: Clause = {
   title: "Lifecycle",
@@ -53,28 +35,24 @@ export const lifecycle: Clause = {
     test("every call after close rejects with CLOSED, and a second close does nothing", async (backend) => {
       const stores = await backend.ownStores();
       const store = stores.open();
-      const unused = stores.open();
       await store.addMessages(numbered(2));
+      const calls = { ...verbsOf(backend, stores, store.threadId), setup: () => stores.setup() };
       await stores.close();
-      await expectClosed(store);
-      await expectClosed(unused);
+      for (const call of [
+        ...Object.values(calls),
+        () => store.serialize(),
+        () => store.updateFromState(null),
+      ])
+        await rejection(call(), "CLOSED");
       thrown(() => stores.open(), "CLOSED");
       thrown(() => stores.restore({}), "CLOSED");
-      await rejection(stores.setup(), "CLOSED");
       await Promise.all([stores.close(), stores.close()]);
       await stores[Symbol.asyncDispose]();
-    });
-
-    test("await using closes a factory, also an unused one", async (backend) => {
-      let kept: StoreFactory;
+      let unused: StoreFactory;
       {
-        await using stores = await backend.ownStores();
-        kept = stores;
-        await stores.open().addMessages(numbered(1));
+        await using disposed = await backend.ownStores();
+        unused = disposed;
       }
-      thrown(() => kept.open(), "CLOSED");
-      const unused = await backend.ownStores();
-      await unused.close();
       thrown(() => unused.open(), "CLOSED");
     });
 
@@ -106,7 +84,7 @@ export const lifecycle: Clause = {
       }
       await store[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
-      await expectClosed(store);
+      for (const call of Object.values(storeVerbs)) await rejection(call(store, {}), "CLOSED");
       expect(await same.listMessages()).toHaveLength(2);
       expect(await textsIn(stores.open(store.threadId))).toHaveLength(2);
     });

@@ -46,13 +46,7 @@ export const metadata: Clause = {
     test("metadata can be any value except null and undefined", async (backend) => {
       const store = backend.store();
       for (const value of [
-        0,
-        -0,
-        "",
-        false,
-        Number.NaN,
-        [],
-        {},
+        ...[0, -0, "", false, Number.NaN, [], {}],
         [null],
         [undefined],
         0n,

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
+import { rejection } from "../checks/errors.ts";
 import { listAll, listIds, manyThreads, ownPrefix } from "../checks/listings.ts";
 import { meanwhile } from "../checks/meanwhile.ts";
 import { AFTER_MS } from "../checks/times.ts";
 import type { Clause } from "../clause.ts";
 import { numbered, user } from "../messages/messages.ts";
 
-/** Tests of listings while threads are created, expire, are deleted and are written. */
+/** Tests of cursors, iteration and lost replies, and of listings while threads are created, expire, are deleted and are written. */
 export const changingListings: Clause["declare"] = (test) => {
   test("a thread is listed by every client once its first commit has returned", async (backend) => {
     const prefix = ownPrefix();
@@ -93,5 +95,47 @@ export const changingListings: Clause["declare"] = (test) => {
         await Promise.all(ids.map((id) => writers.open(id).addMessages(numbered(1, `${round}`))));
     };
     await meanwhile(write(), async () => expect(await listIds(stores, { prefix, limit: 5 })).toEqual(ids));
+  });
+
+  test("an invalid cursor fails with INVALID_ARGUMENT", async (backend) => {
+    const { prefix, stores } = await manyThreads(backend, 4);
+    const { newer = "" } = await stores.open(`${prefix}0000`).read();
+    for (const cursor of [
+      ...["none of yours", "💬", "\0", "../..", "{}", "%", "-1", "1.5", newer, "x".repeat(5_000)],
+    ]) {
+      const error = await rejection(stores.listThreads({ prefix, cursor }), "INVALID_ARGUMENT");
+      expect(error.message, cursor).toContain("listThreads: cursor");
+    }
+  });
+
+  test("iterateThreads yields the threads of all pages, and reads each page when needed, until it is aborted", async (backend) => {
+    const { prefix, ids, stores } = await manyThreads(backend, 25);
+    const seen = new Set<string>();
+    for await (const { threadId } of stores.iterateThreads({ prefix, limit: 10 })) seen.add(threadId);
+    expect([...seen].sort()).toEqual(ids);
+    const before = await backend.requestsOf(async () => {
+      for await (const _ of stores.iterateThreads({ prefix, limit: 10 })) break;
+    });
+    const whole = await backend.requestsOf(async () => {
+      for await (const _ of stores.iterateThreads({ prefix, limit: 10 }));
+    });
+    if (whole) expect(before, "requests of one page").toBeLessThan(whole);
+    await backend.withoutRequests(() => void stores.iterateThreads({ prefix }));
+    const controller = new AbortController();
+    const aborted = async () => {
+      for await (const _ of stores.iterateThreads({ prefix, limit: 3, signal: controller.signal }))
+        controller.abort();
+    };
+    await rejection(aborted(), "ABORTED");
+  });
+
+  test("a listing whose reply is cut is complete", async (backend) => {
+    const { proxy, connect } = backend.requireNetwork();
+    const { prefix, ids } = await manyThreads(backend, 8);
+    const stores = createStores(connect());
+    await listAll(stores, { prefix });
+    proxy.set({ kind: "cut-reply", times: 1 });
+    expect(await listIds(stores, { prefix, limit: 3 })).toEqual(ids);
+    expect(proxy.mode.kind, "the cut occurred").toBe("pass");
   });
 };

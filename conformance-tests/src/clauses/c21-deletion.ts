@@ -247,29 +247,6 @@ export const deletion: Clause = {
       }
     });
 
-    test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
-      const stores = backend.stores();
-      await backend.withoutRequests(async () => {
-        for (const threadId of ["", 7, null, undefined, "x".repeat(1_025), "\ud800"])
-          await rejection(stores.deleteThread(threadId as string), "INVALID_ARGUMENT");
-        for (const options of [
-          { expectedRevision: 7 },
-          { expectedRevision: "" },
-          { signal: 1 },
-          { unknown: 1 },
-          [],
-        ])
-          await rejection(stores.deleteThread("a", options as object), "INVALID_ARGUMENT");
-        await rejection(stores.deleteThread("a", { signal: AbortSignal.abort() }), "ABORTED");
-      });
-    });
-
-    test("a deletion by a closed factory rejects with CLOSED", async (backend) => {
-      const stores = await backend.ownStores();
-      await stores.close();
-      await rejection(stores.deleteThread("a"), "CLOSED");
-    });
-
     test("deletions aborted at any moment take effect as a whole or not at all", async (backend) => {
       const stores = backend.otherStores();
       for (let round = 0; round < 10; round++) {

@@ -103,25 +103,4 @@ export const expiring: Clause["declare"] = (test) => {
     await meanwhile(write(), () => store.expire(600_000));
     expect(await store.listMessages()).toEqual([user("begun"), ...messages]);
   });
-
-  test("expire refuses an invalid ttlMs before any I/O, and any ttlMs where threads cannot expire", async (backend) => {
-    const store = backend.store();
-    await backend.withoutRequests(async () => {
-      for (const ttlMs of [
-        0,
-        -1,
-        1.5,
-        Number.MAX_SAFE_INTEGER,
-        Number.NaN,
-        Number.POSITIVE_INFINITY,
-        "5",
-        undefined,
-      ]) {
-        const error = await rejection(store.expire(ttlMs as number), "INVALID_ARGUMENT");
-        expect(error.message).toContain("ttlMs");
-      }
-      await rejection(store.expire(null, { operationId: "a" } as object), "INVALID_ARGUMENT");
-      if (!backend.driver.capabilities.expiry) await rejection(store.expire(5), "UNSUPPORTED");
-    });
-  });
 };

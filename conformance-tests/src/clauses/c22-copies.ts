@@ -255,36 +255,12 @@ export const copies: Clause = {
       await expectCopy(stores, from, stores, to);
     });
 
-    test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
+    test("a copy to a closed factory, and by one, rejects with CLOSED", async (backend) => {
       const stores = backend.stores();
       const closed = await backend.ownStores();
       await closed.close();
-      await backend.withoutRequests(async () => {
-        for (const id of ["", 7, null, undefined, "x".repeat(1_025), "\ud800"]) {
-          expect(
-            (await rejection(stores.copyThread(id as string, "to"), "INVALID_ARGUMENT")).message,
-          ).toContain("from");
-          expect(
-            (await rejection(stores.copyThread("from", id as string), "INVALID_ARGUMENT")).message,
-          ).toContain("to");
-        }
-        await rejection(stores.copyThread("same", "same"), "INVALID_ARGUMENT");
-        for (const options of [
-          { upTo: 7 },
-          { upTo: "" },
-          { upTo: "no cursor" },
-          { target: {} },
-          { target: null },
-          { target: { open: () => undefined, copyThread: () => undefined } },
-          { onProgress: 1 },
-          { signal: 1 },
-          { unknown: 1 },
-        ])
-          await rejection(stores.copyThread("from", "to", options as object), "INVALID_ARGUMENT");
-        await rejection(stores.copyThread("from", "to", { target: closed }), "CLOSED");
-        await rejection(closed.copyThread("from", "to", { target: stores }), "CLOSED");
-        await rejection(stores.copyThread("from", "to", { signal: AbortSignal.abort() }), "ABORTED");
-      });
+      await rejection(stores.copyThread("from", "to", { target: closed }), "CLOSED");
+      await rejection(closed.copyThread("from", "to", { target: stores }), "CLOSED");
     });
 
     resumedCopies(test);

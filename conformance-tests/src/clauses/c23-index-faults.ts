@@ -69,39 +69,4 @@ export const indexFaults: Clause["declare"] = (test) => {
     await index.remove(at("a"));
     expect(await index.entriesOf("a")).toEqual([]);
   });
-
-  test("in an outage calls fail with UNAVAILABLE, and an aborted call with ABORTED", async (backend) => {
-    const { name } = ownIndex(backend);
-    const { proxy, connect } = backend.requireNetwork();
-    const index = createStores(connect()).index(name);
-    await index.insert(at("a"), content());
-    proxy.set({ kind: "down" });
-    const calls = [
-      index.insert(at("b"), content()),
-      index.update(at("a"), content({ version: 1 })),
-      index.list(),
-      index.entriesOf("a"),
-    ];
-    await Promise.all(calls.map((call) => rejection(call, "UNAVAILABLE")));
-    const abort = new AbortController();
-    const aborted = rejection(index.list({ signal: abort.signal }), "ABORTED");
-    abort.abort();
-    await aborted;
-    proxy.set({ kind: "pass" });
-    await vi.waitFor(async () => expect(await index.entriesOf("a")).toHaveLength(1), { timeout: 20_000 });
-  });
-
-  test("calls of a closed factory fail with CLOSED", async (backend) => {
-    const { name } = ownIndex(backend);
-    const stores = await backend.ownStores();
-    const index = stores.index(name);
-    await index.list();
-    await stores.close();
-    for (const call of [
-      () => index.list(),
-      () => index.insert(at("a"), content()),
-      () => index.remove(at("a")),
-    ])
-      await rejection(call(), "CLOSED");
-  });
 };

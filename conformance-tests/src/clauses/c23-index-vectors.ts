@@ -150,40 +150,13 @@ export const indexVectors: Clause["declare"] = (test) => {
     expect(await dump()).not.toContain("0.6,0.8");
   });
 
-  test("a search is one request; its arguments, and vectors, are checked without one", async (backend) => {
+  test("a search is one request", async (backend) => {
     backend.requireVectors();
+    backend.requireRequests();
     const index = ownIndex(backend);
-    const vectors = [[1, 0]];
-    await index.insert(at("a"), content({ vectors }));
+    await index.insert(at("a"), content({ vectors: [[1, 0]] }));
     await index.nearest([1, 0]);
-    const { roundTrips, index: verbs } = backend.driver.capabilities;
-    if (roundTrips.read > 0) expect(await backend.requestsOf(() => index.nearest([1, 0]))).toBe(1);
-    const most = verbs?.vectors?.maxDimensions ?? 0;
-    await backend.withoutRequests(async () => {
-      const bad = [
-        [0, 0],
-        [],
-        [1, Number.NaN],
-        [1, Number.POSITIVE_INFINITY],
-        [1.7e308, 1.7e308],
-        "1" as never,
-        Array(most + 1).fill(1),
-      ];
-      for (const vector of bad) {
-        await rejection(index.nearest(vector), "INVALID_ARGUMENT");
-        await rejection(index.insert(at("b"), content({ vectors: [vector] })), "INVALID_ARGUMENT");
-        await rejection(
-          index.update(at("a"), content({ version: 1, vectors: [vector] })),
-          "INVALID_ARGUMENT",
-        );
-      }
-      await rejection(index.insert(at("b"), content({ vectors: [[1], [1, 2]] })), "INVALID_ARGUMENT");
-      await rejection(index.insert(at("b"), content({ vectors: [1] as never })), "INVALID_ARGUMENT");
-      for (const options of [{ limit: 0 }, { limit: 101 }, { offset: -1 }, { after: "x" }, { before: "x" }]) {
-        const error = await rejection(index.nearest([1, 0], options), "INVALID_ARGUMENT");
-        expect(error.message).toContain(`nearest: ${Object.keys(options)} must be`);
-      }
-    });
+    expect(await backend.requestsOf(() => index.nearest([1, 0]))).toBe(1);
   });
 
   test("with a codec, and on a backend without them, vectors are UNSUPPORTED, without a request", async (backend) => {

@@ -4,7 +4,7 @@ import { SortKey } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { allOf, content, ownIndex } from "../checks/entries.ts";
-import { rejection, thrown } from "../checks/errors.ts";
+import { rejection } from "../checks/errors.ts";
 import { checkProperty } from "../checks/property.ts";
 import type { Clause } from "../clause.ts";
 import { numbered } from "../messages/messages.ts";
@@ -193,19 +193,7 @@ export const index: Clause = {
       const unique = randomUUID();
       const long = "x".repeat(1_024 - unique.length - 1);
       const odd = [
-        "a",
-        "A",
-        "a ",
-        "a.",
-        "a:b",
-        "a{b}",
-        "$a",
-        "__proto__",
-        "a/b",
-        "a\0b",
-        "\0",
-        "é",
-        "e\u0301",
+        ...["a", "A", "a ", "a.", "a:b", "a{b}", "$a", "__proto__", "a/b", "a\0b", "\0", "é", "e\u0301"],
         "%61",
       ];
       const names = [...odd, `${long}y`, `${long}z`].map((name) => `${unique}${name}`);
@@ -289,33 +277,9 @@ export const index: Clause = {
         expect(await backend.requestsOf(call), `requests of ${name}`).toBe(1);
     });
 
-    test("arguments are checked without a request", async (backend) => {
+    test("a cursor of another listing is refused", async (backend) => {
       const index = ownIndex(backend);
       const stores = backend.stores();
-      await backend.withoutRequests(async () => {
-        for (const name of ["", "x".repeat(1_025), "\uD800", 7 as never])
-          thrown(() => stores.index(name), "INVALID_ARGUMENT");
-        const bad = [
-          () => index.insert(at(""), content()),
-          () => index.insert(at("a", "x".repeat(1_025)), content()),
-          () => index.insert(at("a\uDFFF"), content()),
-          () => index.insert(at("a"), content({ version: -1 })),
-          () => index.insert(at("a"), content({ version: 1.5 })),
-          () => index.update(at("a"), content({ order: Number.NaN })),
-          () => index.update(at("a"), content({ order: Number.POSITIVE_INFINITY })),
-          () => index.update(at("a"), content({ expiresAt: -1 })),
-          () => index.insert(at("a"), content({ value: () => {} })),
-          () => index.insert(at("a"), { ...content(), extra: 1 } as never),
-          () => index.insert(undefined as never, content()),
-          () => index.remove({ key: "a" } as never),
-          () => index.list({ limit: 0 }),
-          () => index.list({ limit: 101 }),
-          () => index.list({ direction: "left" as never }),
-          () => index.list({ cursor: "x" }),
-          () => stores.listIndexes({ limit: 1_001 }),
-        ];
-        for (const call of bad) await rejection(call(), "INVALID_ARGUMENT");
-      });
       await Promise.all(["a", "b"].map((key) => index.insert(at(key), content())));
       const { cursor = "" } = await index.list({ limit: 1 });
       const turned = await rejection(index.list({ cursor, direction: "down" }), "INVALID_ARGUMENT");

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Backend, checkHarness } from "../backend.ts";
 import type { ConformanceOptions, Harness, ServerInfo } from "../harness.ts";
-import { commonFaults, type Fault, type ServerControl } from "./faults.ts";
+import { CLIENTS, commonFaults, type Fault, type ServerControl } from "./faults.ts";
+import { type LoadOptions, underLoad } from "./load.ts";
 
 declare module "vitest" {
   interface TaskMeta {
@@ -53,7 +54,14 @@ export function runFaults({ name, createHarness, server, faults = {} }: FaultOpt
         const socketsBefore = openSockets();
         {
           await using backend = new Backend(harness, { skip, createHarness });
-          const figure = await fault({ backend, server: await server?.(), rounds, skip });
+          const load = (during: () => Promise<void>, options: Partial<LoadOptions> = {}) => {
+            const clients = options.clients ?? Array.from({ length: CLIENTS }, () => backend.otherDriver());
+            return underLoad(during, { sound: backend.driver, ...options, clients });
+          };
+          const figure = await fault({
+            ...{ backend, rounds, skip, underLoad: load },
+            server: await server?.(),
+          });
           task.meta.fault = { ...meta, figure };
         }
         // Everything that was opened for the fault is closed now. The harness' own client may have reconnected.

@@ -4,7 +4,6 @@ import {
   type Action,
   LARGE,
   messageOf,
-  now,
   type ObservationLog,
   type ObservedChange,
   type ObservedThread,
@@ -21,15 +20,15 @@ const OPEN_CODES: readonly string[] = ["UNAVAILABLE", "ABORTED", "CLOSED"];
 export interface ClientTask {
   readonly threads: readonly ObservedThread[];
   readonly seed: string;
-  /** The time since which the clients exist. */
-  readonly seconds: number;
   /** The longest pause between two calls, in milliseconds. */
   readonly pauseMs: number;
+  /** Whether the clients only append and read, so that every acknowledged message stays. */
+  readonly isAppending?: boolean;
 }
 
 /**
- * One client that writes, reads, pops, clears and sets metadata as drawn from its seed, until its time is over. Each call and
- * its outcome is written to the log.
+ * One client that writes, reads, pops, clears and sets metadata as drawn from its seed. Each call and its outcome is written to the
+ * log.
  */
 export class ObservedClient {
   readonly #name: string;
@@ -41,6 +40,8 @@ export class ObservedClient {
   readonly #backend: string;
   readonly #factory: StoreFactory;
   #commits = 0;
+  /** The number of its commits that were acknowledged. */
+  acknowledged = 0;
 
   constructor(factory: StoreFactory, name: string, task: ClientTask, log: ObservationLog) {
     this.#factory = factory;
@@ -51,9 +52,8 @@ export class ObservedClient {
     this.#backend = factory.settings.backend;
   }
 
-  async run(): Promise<void> {
-    const until = now() + this.#task.seconds * 1_000_000;
-    while (now() < until) {
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
       const thread = this.#random.pick(...(this.#task.threads as [ObservedThread, ...ObservedThread[]]));
       await this.#step(thread);
       await sleep(this.#random.next() * this.#task.pauseMs);
@@ -67,6 +67,8 @@ export class ObservedClient {
 
   async #step(thread: ObservedThread): Promise<void> {
     const random = this.#random;
+    if (this.#task.isAppending)
+      return void (random.chance(0.5) ? await this.look(thread) : await this.#commit(thread));
     const limit = random.chance(0.4) ? { limit: random.below(6) } : {};
     const choice = random.next();
     if (choice < 0.3) await this.#do(thread, { kind: "read", ...limit });
@@ -79,13 +81,17 @@ export class ObservedClient {
   async #commit(thread: ObservedThread): Promise<void> {
     const random = this.#random;
     const operationId = `${this.#name}.${++this.#commits}`;
-    const expected = random.chance(0.25) ? { expected: this.#seen.get(thread.threadId) ?? null } : {};
+    const expected =
+      !this.#task.isAppending && random.chance(0.25)
+        ? { expected: this.#seen.get(thread.threadId) ?? null }
+        : {};
     const commit = { kind: "commit", operationId, change: this.#change(operationId), ...expected } as const;
     let outcome = await this.#do(thread, commit);
     // Changes with an unknown outcome are sent again, as callers should do; sometimes also changes that succeeded.
     for (let again = 0; again < 2 && random.chance(outcome.kind === "unknown" ? 0.7 : 0.04); again++) {
       outcome = await this.#do(thread, commit);
     }
+    if (outcome.kind === "committed") this.acknowledged += 1;
     if (outcome.kind === "committed" && random.chance(0.03)) {
       await this.#do(thread, { ...commit, change: { drop: 0, append: [`u${operationId}.other`] } });
     }
@@ -100,7 +106,7 @@ export class ObservedClient {
     const metadata = random.chance(0.25)
       ? { metadata: random.chance(0.2) ? null : `metadata ${operationId}` }
       : {};
-    const choice = random.next();
+    const choice = this.#task.isAppending ? 0 : random.next();
     if (choice < 0.7) return { drop: 0, append: append(3), ...metadata };
     if (choice < 0.82) return { drop: 1 + random.below(3), append: append(2), ...metadata };
     if (choice < 0.9) return { drop: 1 + random.below(2), append: [], ...metadata };
@@ -119,7 +125,8 @@ export class ObservedClient {
         return await call(store, action, signal);
       } catch (error) {
         if (!StoreError.is(error)) return { kind: "refused", code: `not a StoreError: ${String(error)}` };
-        return { kind: OPEN_CODES.includes(error.code) ? "unknown" : "refused", code: error.code };
+        const { code, retryable } = error;
+        return OPEN_CODES.includes(code) ? { kind: "unknown", code, retryable } : { kind: "refused", code };
       }
     });
     if ("revision" in outcome) this.#seen.set(thread.threadId, outcome.revision);

@@ -37,7 +37,7 @@ export type Outcome =
   | { readonly kind: "texts"; readonly texts: readonly string[] }
   | { readonly kind: "refused"; readonly code: string }
   /** It may have taken effect, then or later, or not: no reply came, or the client was killed. */
-  | { readonly kind: "unknown"; readonly code: string };
+  | { readonly kind: "unknown"; readonly code: string; readonly retryable?: boolean };
 
 /** One call of one client. Times are microseconds of the machine's monotonic clock, which all its processes share. */
 export interface Observation {

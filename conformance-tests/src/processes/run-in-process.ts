@@ -1,14 +1,14 @@
 import { fork } from "node:child_process";
 import type { Harness } from "../harness.ts";
-import type { JobInput, JobName, JobResult } from "./jobs.ts";
+import type { JobInput, JobName } from "./jobs.ts";
 import type { Report } from "./worker.ts";
 
 /** A job that another process does. */
-export interface RemoteJob<Result> {
+export interface RemoteJob {
   /** Its reports so far. */
   readonly progress: readonly string[];
-  /** Rejects when the process fails or ends without a result. */
-  readonly result: Promise<Result>;
+  /** Rejects when the process fails, or ends before the job. */
+  readonly result: Promise<void>;
   /** Ends the process as a crash would, at any time. */
   kill(): Promise<void>;
 }
@@ -28,17 +28,17 @@ export function runInProcess<Name extends JobName>(
   job: Name,
   input: JobInput<Name>,
   { clockOffsetMs = 0 }: RemoteOptions = {},
-): RemoteJob<JobResult<Name>> {
+): RemoteJob {
   const child = fork(worker, { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
   const progress: string[] = [];
   let complaints = "";
   child.stderr?.on("data", (chunk) => {
     complaints += chunk;
   });
-  const result = new Promise<JobResult<Name>>((resolve, reject) => {
+  const result = new Promise<void>((resolve, reject) => {
     child.on("message", (report: Report) => {
       if ("progress" in report) progress.push(report.progress);
-      else if ("result" in report) resolve(report.result as JobResult<Name>);
+      else if ("isDone" in report) resolve();
       else reject(new Error(`another process failed at "${job}": ${report.error}`));
     });
     child.on("error", reject);

@@ -14,8 +14,8 @@ export interface Assignment {
   readonly clockOffsetMs: number;
 }
 
-/** The messages that a worker sends back: progress, then one result or error. */
-export type Report = { progress: string } | { result: unknown } | { error: string };
+/** The messages that a worker sends back: progress, then its end or an error. */
+export type Report = { progress: string } | { isDone: true } | { error: string };
 
 process.once("message", async ({ module, data, job, input, clockOffsetMs }: Assignment) => {
   const now = Date.now;
@@ -26,9 +26,9 @@ process.once("message", async ({ module, data, job, input, clockOffsetMs }: Assi
     const { connect } = (await import(module)) as { connect(data: unknown): Driver };
     const stores = createStores(connect(data));
     const run: (stores: StoreFactory, input: never, progress: Progress) => Promise<unknown> = jobs[job];
-    const result = await run(stores, input, (progress) => send({ progress }));
+    await run(stores, input, (progress) => send({ progress }));
     await stores.close();
-    last = { result };
+    last = { isDone: true };
   } catch (error) {
     last = { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

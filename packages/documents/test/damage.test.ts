@@ -1,7 +1,7 @@
-import { rejection } from "@scrollback/conformance/internal";
 import type { StoreError } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
+import { rejection } from "../../../conformance-tests/src/checks/errors.ts";
 import { DocumentDriver, type Head, MemoryDocuments } from "../src/index.ts";
 
 const user = (content: string) => ({ role: "user", content }) as const;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { runMutated } from "../../../conformance-tests/test/fixtures/source-mutants/run-mutated.ts";
-import { faults } from "./explorer/planted-faults.ts";
+import { runMutated } from "../../../test/mutants/run-mutated.ts";
+import { mutantsOf } from "../../../test/mutants/table.ts";
 
 // Each runs in a process of its own.
-test.concurrent.each(faults)("the explorer sees: $name", async ({ changes, scope }) => {
+test.concurrent.each(mutantsOf("explorer"))("the explorer sees: $name", async ({ changes, breaks }) => {
   const worker = new URL("explorer/run.ts", import.meta.url);
-  expect(await runMutated<string>(worker, changes, { MUTANT_SCOPE: scope })).toEqual(expect.any(String));
+  expect(await runMutated<string>(worker, changes, { MUTANT_SCOPE: breaks })).toEqual(expect.any(String));
 });

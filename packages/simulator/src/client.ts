@@ -1,6 +1,6 @@
-import type { Random } from "@scrollback/conformance/internal";
 import type { Driver } from "@scrollback/store-core/driver";
 import type { Clock } from "@scrollback/store-core/internal";
+import type { Random } from "../../../conformance-tests/src/observed/random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** The clocks, timers and random numbers of a process. They end with it. */

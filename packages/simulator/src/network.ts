@@ -1,5 +1,5 @@
-import type { Random } from "@scrollback/conformance/internal";
 import type { ErrorClassification } from "@scrollback/store-core/driver";
+import type { Random } from "../../../conformance-tests/src/observed/random.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { Counters, Fault } from "./faults.ts";
 import type { Scheduler } from "./scheduler.ts";

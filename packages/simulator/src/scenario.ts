@@ -1,4 +1,4 @@
-import type { Random } from "@scrollback/conformance/internal";
+import type { Random } from "../../../conformance-tests/src/observed/random.ts";
 import type { SimulatedClient } from "./client.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";

@@ -1,6 +1,6 @@
-import { Random } from "@scrollback/conformance/internal";
 import { StoreError } from "@scrollback/store-core";
 import type { Driver } from "@scrollback/store-core/driver";
+import { Random } from "../../../conformance-tests/src/observed/random.ts";
 import { SimulatedClient } from "./client.ts";
 import { SimulationFailure } from "./failure.ts";
 import { Counters, type Fault } from "./faults.ts";

@@ -1,6 +1,6 @@
-import { Random } from "@scrollback/conformance/internal";
 import { createStores } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
+import { Random } from "../../../conformance-tests/src/observed/random.ts";
 import { faults } from "../src/faults.ts";
 import { createMemoryBackend, type Run, runScenario } from "../src/index.ts";
 import { Scheduler } from "../src/scheduler.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { callDamaged } from "@scrollback/conformance/internal";
 import { sharedServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { callDamaged } from "../../../conformance-tests/src/checks/errors.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { keyOf } from "../src/item.ts";
 import { user } from "./messages.ts";

@@ -1,5 +1,5 @@
 import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
+import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
 import { DynamoDriver } from "../src/dynamo-driver.ts";
 import { keyOf, messageKey } from "../src/item.ts";
@@ -46,7 +46,7 @@ export function dynamoHarnesses(starting: Promise<SharedServer>): () => Promise<
   };
 }
 
-export function rawAccess(table: TestTable): RawAccess {
+export function rawAccess(table: TestTable): Harness["raw"] {
   const { raw, tableName } = table;
   return {
     async dump(threadId) {

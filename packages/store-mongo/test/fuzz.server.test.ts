@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { callDamaged } from "@scrollback/conformance/internal";
 import { sharedServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { Binary, Decimal128, Double, Long } from "mongodb";
 import { expect, test } from "vitest";
+import { callDamaged } from "../../../conformance-tests/src/checks/errors.ts";
 import { createMongoStores } from "../src/index.ts";
 import { documentsOf, makeCollection } from "./collection.ts";
 import { user, users } from "./messages.ts";

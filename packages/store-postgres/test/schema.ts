@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { RawAccess } from "@scrollback/conformance";
+import type { Harness } from "@scrollback/conformance";
 import { Pool } from "pg";
 import { setupScript } from "../src/migrations.ts";
 import { quote, toText } from "../src/text.ts";
@@ -10,7 +10,7 @@ export interface TestSchema extends Namespace, AsyncDisposable {
   readonly pool: Pool;
   /** The quoted name for SQL. */
   readonly quoted: string;
-  readonly raw: RawAccess;
+  readonly raw: Harness["raw"];
 }
 
 export const newSchemaName = () => `suite "${randomUUID()}`;
@@ -19,7 +19,7 @@ export const newSchemaName = () => `suite "${randomUUID()}`;
 type Query = (text: string, values: unknown[]) => Promise<string[]>;
 
 /** Direct access to the tables of a schema. */
-export function rawAccessTo(quoted: string, query: Query): RawAccess {
+export function rawAccessTo(quoted: string, query: Query): Harness["raw"] {
   const ofThread = (table: string) =>
     `SELECT m::text FROM ${quoted}.${table} m JOIN ${quoted}.threads t USING (tenant, life) WHERE t.id = $1`;
   return {

@@ -1,7 +1,7 @@
-import type { RedisName } from "@scrollback/conformance/servers/internal";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { onTestFinished } from "vitest";
+import type { RedisName } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import type { RedisClient } from "../src/options.ts";
 
 const isDeep = process.env.SCROLLBACK_DEEP === "1";

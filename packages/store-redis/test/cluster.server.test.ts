@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers/internal";
 import type { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type RedisCluster,
+  startRedisCluster,
+} from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";

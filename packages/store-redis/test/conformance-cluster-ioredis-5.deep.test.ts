@@ -1,8 +1,8 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
 import { afterAll, expect, test, vi } from "vitest";
+import { startRedisCluster } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { redisClusterHarnesses } from "./harness.ts";
 
 vi.mock("ioredis", async () => await import("ioredis-5"));

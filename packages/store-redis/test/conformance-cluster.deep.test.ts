@@ -1,6 +1,6 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { afterAll } from "vitest";
+import { startRedisCluster } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { redisClusterHarnesses } from "./harness.ts";
 
 const cluster = startRedisCluster();

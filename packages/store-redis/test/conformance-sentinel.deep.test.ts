@@ -1,6 +1,6 @@
 import { runConformance } from "@scrollback/conformance";
-import { startRedisSentinel } from "@scrollback/conformance/servers/internal";
 import { afterAll } from "vitest";
+import { startRedisSentinel } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { redisSentinelHarnesses } from "./harness.ts";
 
 const server = startRedisSentinel();

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { callDamaged } from "@scrollback/conformance/internal";
 import { type SharedServer, sharedServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { callDamaged } from "../../../conformance-tests/src/checks/errors.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { user } from "./messages.ts";

@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
+import { type Harness, TcpProxy } from "@scrollback/conformance";
 import type { SharedServer } from "@scrollback/conformance/servers";
-import type { Address, RedisCluster, RedisSentinel } from "@scrollback/conformance/servers/internal";
 import { type MessageRecord, SequenceBounds } from "@scrollback/store-core/driver";
 import { Cluster, Redis } from "ioredis";
+import type {
+  Address,
+  RedisCluster,
+  RedisSentinel,
+} from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { formatListed, indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
 import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
@@ -94,7 +98,7 @@ async function harnessOn(
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
   const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };
-  const faults: FaultyConnection = {
+  const faults: NonNullable<Harness["faults"]> = {
     connect: () => connect(faultyNamespace),
     proxy,
     childProcess: { module, data: faultyNamespace },
@@ -123,7 +127,7 @@ function rawClient(location: ServerLocation): RedisClient {
   return new Cluster(location.startupNodes, { natMap: location.natMap });
 }
 
-function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
+function rawAccess(raw: RedisClient, keyPrefix: string): Harness["raw"] {
   return {
     async dump(threadId) {
       const { messages, ...hashes } = threadKeys(keyPrefix, threadId);

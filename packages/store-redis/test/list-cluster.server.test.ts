@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type RedisCluster,
+  startRedisCluster,
+} from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { serversOf } from "../src/topology.ts";

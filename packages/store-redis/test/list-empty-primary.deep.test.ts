@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { startRedisCluster } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import { startRedisCluster } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { createRedisStores } from "../src/index.ts";
 import { serversOf } from "../src/topology.ts";
 import { majors, opened } from "./clients.ts";

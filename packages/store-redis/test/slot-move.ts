@@ -1,5 +1,5 @@
-import type { RedisCluster } from "@scrollback/conformance/servers/internal";
 import { Redis } from "ioredis";
+import type { RedisCluster } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { threadKeys } from "../src/keys.ts";
 import { opened } from "./clients.ts";
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, runFaults } from "@scrollback/conformance";
-import { formatLoad, underLoad } from "@scrollback/conformance/internal";
+import { runFaults } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
@@ -10,15 +9,15 @@ import { redisHarnesses } from "./harness.ts";
 const server = startServer("redis", { args: ["--appendonly", "yes", "--appendfsync", "always"] });
 afterAll(async () => (await server).stop());
 
+type Fault = NonNullable<Parameters<typeof runFaults>[0]["faults"]>[string];
+
 /** Clients under load while an administrator changes the server. */
 const administered =
   (act: (admin: Redis, rounds: number) => Promise<void>, retryable = true): Fault =>
-  async ({ backend, rounds }) => {
-    const clients = Array.from({ length: 3 }, () => backend.otherDriver());
+  async ({ rounds, underLoad }) => {
     const admin = new Redis((await server).url);
     try {
-      const options = { clients, sound: backend.driver, retryable };
-      return formatLoad(await underLoad(() => act(admin, rounds(20, 200)), options));
+      return await underLoad(() => act(admin, rounds(20, 200)), { retryable });
     } finally {
       admin.disconnect();
     }

@@ -1,7 +1,7 @@
-import { callDamaged } from "@scrollback/conformance/internal";
 import { createStores } from "@scrollback/store-core/driver";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { callDamaged } from "../../../conformance-tests/src/checks/errors.ts";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { user } from "./messages.ts";
 import { useScratch } from "./scratch.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Harness, RawAccess } from "@scrollback/conformance";
+import type { Harness } from "@scrollback/conformance";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { toStored } from "../src/statements.ts";
 
@@ -66,7 +66,7 @@ function plant(
   raw: DatabaseSync,
   threadId: string,
   sequence: number,
-  { kind, createdAt, text }: Parameters<RawAccess["plant"]>[2],
+  { kind, createdAt, text }: Parameters<Harness["raw"]["plant"]>[2],
 ): void {
   const { changes } = raw
     .prepare(

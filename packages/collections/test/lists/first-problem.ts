@@ -1,5 +1,5 @@
-import type { SourceChange } from "../../../../conformance-tests/test/fixtures/source-mutants/mutate.ts";
-import { runMutated } from "../../../../conformance-tests/test/fixtures/source-mutants/run-mutated.ts";
+import { runMutated } from "../../../../test/mutants/run-mutated.ts";
+import type { SourceChange } from "../../../../test/mutants/table.ts";
 import type { ListsRun } from "./worker.ts";
 
 /** Runs worlds and scopes in another process, on changed sources. Resolves to the first problem. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { mutantsOf } from "../../../../test/mutants/table.ts";
 import { firstProblem } from "./first-problem.ts";
-import { listsMutants } from "./mutants.ts";
-import { largeScopes, scopeOf } from "./scopes.ts";
+import { largeScopes, type ScopeArguments, scopeOf } from "./scopes.ts";
 
 const WORLDS = Number(process.env.SCROLLBACK_WORLDS ?? 1_000);
 /** Above it, a scope is explored in part. */
@@ -26,11 +26,12 @@ test(
   TIMEOUT_MS,
 );
 
-test.each(listsMutants)(
-  "lists without the rule that $rule are detected",
-  async ({ changes, scope, seed = 1 }) => {
+test.each(mutantsOf("lists"))(
+  "lists without the rule that $name are detected",
+  async ({ changes, breaks }) => {
+    const given: ScopeArguments | number = JSON.parse(breaks);
     const found = await firstProblem(
-      scope ? { scopes: [scopeOf(...scope)] } : { worlds: [seed, 1_000] },
+      typeof given === "number" ? { worlds: [given, 1_000] } : { scopes: [scopeOf(...given)] },
       changes,
     );
     expect(found).toMatch(/ (is|has|was|tells) /);

@@ -1,4 +1,4 @@
-import type { FaultyConnection, Harness, RawAccess } from "@scrollback/conformance";
+import type { Harness } from "@scrollback/conformance";
 import { type DocumentDatabase, DocumentDriver, type StoredMessage } from "../index.ts";
 
 /** A database, and the number of requests that it has sent. */
@@ -12,12 +12,12 @@ export interface CountedDocuments {
 export interface DocumentBackend extends Pick<Harness, "server" | "childProcess" | "secrets" | "close"> {
   /** Opens the namespace with connections of its own. */
   connect(): DocumentDatabase;
-  /** See {@link RawAccess.dump}. Default: what the verbs return, which is too little if the database keeps what they do not return. */
+  /** See `raw.dump` of {@link Harness}. Default: what the verbs return, which is too little if the database keeps what they do not return. */
   dump?(threadId: string): Promise<string>;
-  /** See {@link RawAccess.dumpIndex}. Required if the databases have an index. */
+  /** See `raw.dumpIndex` of {@link Harness}. Required if the databases have an index. */
   dumpIndex?(index: string): Promise<string>;
   /** Like {@link Harness.faults}, with databases. */
-  readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): DocumentDatabase };
+  readonly faults?: Omit<NonNullable<Harness["faults"]>, "connect"> & { connect(): DocumentDatabase };
   /**
    * Opens the database of the harness' own driver, whose requests are counted. Default: it is of {@link connect}, and each call of a
    * verb is one request. Give it where a verb may send several.
@@ -87,7 +87,7 @@ async function plant(
   database: DocumentDatabase,
   threadId: string,
   sequence: number,
-  message: Parameters<RawAccess["plant"]>[2],
+  message: Parameters<Harness["raw"]["plant"]>[2],
 ): Promise<void> {
   let planted = 0;
   const changed = (messages: readonly StoredMessage[]) =>

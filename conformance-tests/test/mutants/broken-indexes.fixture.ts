@@ -1,4 +1,0 @@
-import { brokenIndexes } from "./broken-indexes.ts";
-import { declareMutants } from "./mutant.ts";
-
-declareMutants(brokenIndexes);

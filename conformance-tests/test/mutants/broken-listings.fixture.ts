@@ -1,4 +1,0 @@
-import { brokenListings } from "./broken-listings.ts";
-import { declareMutants } from "./mutant.ts";
-
-declareMutants(brokenListings);

@@ -1,4 +1,0 @@
-import { brokenSurroundings } from "./broken-surroundings.ts";
-import { declareMutants } from "./mutant.ts";
-
-declareMutants(brokenSurroundings);
