@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { Network, type Request, withoutChance } from "../../../collections/test/lists/network.ts";
@@ -186,7 +187,8 @@ class Execution {
     const late = network.late.map(({ process, name }) => `${process} ${name}`);
     const waiting = network.requests.map(({ process, name }) => `${process} ${name}`);
     const stored = await dump(createStores(network.base));
-    return JSON.stringify([network.histories, waiting, late, this.#crashes, stored]);
+    const state = JSON.stringify([network.histories, waiting, late, this.#crashes, stored]);
+    return hash("sha256", state, "base64url");
   }
 
   /** Checks what a healthy process finds, before and after it has erased what is not needed, and after all late requests. */
