@@ -137,7 +137,7 @@ async function consumer(install: string[]): Promise<string> {
 test.each([
   // Clauses with other processes, which import the harness in Node.js without Vitest, and clauses about expiry.
   ["sql", [], "C1 Order|C2 |C3 |C5 |C23 ", 20],
-  ["mariadb", ["mysql2@3"], "C1 Order|C3 |close ends", 10],
+  ["mariadb", ["mysql2@3"], "C1 Order|C3 |close ends", 5],
 ] as const)(
   "the example %s of the tarball of the documents passes the suite, copied into an empty folder",
   async (name, dependencies, titles, least) => {

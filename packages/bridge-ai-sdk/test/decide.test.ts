@@ -95,7 +95,7 @@ test("a regeneration keeps the question, also behind an answer that only the tab
   for (const messageId of [undefined, "b1", "u2", "of the tab"])
     expect(await decided({ ...again, messageId }, chat)).toEqual(kept);
   expect(await decided({ ...again, messageId: "a1" }, chat)).toEqual({ kept: ["u1"], append: [] });
-  expect(await decided({ ...again, messageId: "unknown" }, [...chat, answer("a2")])).toBe("NOT_FOUND");
+  expect(await decided({ ...again, messageId: "unknown" }, [...chat, answer("a2")])).toBe("CONFLICT");
   expect(await decided(again, [])).toBe("NOT_FOUND");
 });
 

@@ -50,7 +50,7 @@ test("regenerate: drops the given or the last answer, and generates one with a n
   expect(await server.ids()).toEqual(["q1", expect.not.stringMatching(/^a1$/)]);
   await regenerate({ messageId: "q1" });
   expect(await server.ids()).toEqual(["q1", expect.any(String)]);
-  expect(await regenerate({ messageId: "unknown" })).toMatchObject({ status: 404, error: "NOT_FOUND" });
+  expect(await regenerate({ messageId: "unknown" })).toMatchObject({ status: 409, error: "CONFLICT" });
   await server.mine.append("c", [user("q3")]);
   expect((await regenerate({ messageId: "unknown" })).status).toBe(200);
   expect(await server.ids()).toEqual(["q1", expect.any(String), "q3", expect.any(String)]);
@@ -303,7 +303,7 @@ test("whileRunning stop: a request that is sent twice gets the same answer, and 
     server.post({ id: "c", message: user("q2"), parentId: "none" }),
     server.post({ id: "c", message: user("q3"), messageId: "none" }),
   ]);
-  expect([stale.status, edit.status]).toEqual([409, 404]);
+  expect([stale.status, edit.status]).toEqual([409, 409]);
   expect(textIn(again.chunks)).toBe("one two three four five ");
   expect(textIn((await first).chunks)).toBe("one two three four five ");
   expect(model.doStreamCalls).toHaveLength(1);

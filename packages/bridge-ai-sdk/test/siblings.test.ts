@@ -51,6 +51,7 @@ test("a tab that shows another path is refused, and nothing is lost", async () =
   const stale = { id: "c", message: user("q3", "say three"), messageId: "q", lastUserMessageId: "q2" };
   expect((await server.post(stale)).status).toBe(409);
   expect((await server.post({ id: "c", message: user("q3"), parentId: "q2" })).status).toBe(409);
+  expect((await server.post({ id: "c", message: user("q4"), messageId: "q2" })).status).toBe(409);
   expect(await ids()).toEqual(["q", "a"]);
   expect(await client.siblings("c", "q2")).toMatchObject({ ids: ["q", "q2"] });
 });

@@ -74,12 +74,12 @@ test("the default transport: regenerate() is refused for another answer than the
 });
 
 test.each<[string, object, number]>([
-  ["an edit of an unknown message", { messageId: "none" }, 404],
+  ["an edit of an unknown message", { messageId: "none" }, 409],
   ["an edit of an answer", { messageId: "a1" }, 409],
   ["an unknown parentId", { parentId: "none" }, 409],
   ["a branch behind an unknown parentId", { parentId: "none", branch: true }, 404],
-  ["a branch from an edit of an unknown message", { messageId: "none", branch: true }, 404],
-  ["a regeneration of an unknown answer", { trigger: "regenerate-message", messageId: "none" }, 404],
+  ["a branch from an edit of an unknown message", { messageId: "none", branch: true }, 409],
+  ["a regeneration of an unknown answer", { trigger: "regenerate-message", messageId: "none" }, 409],
 ])("%s is refused, and changes nothing", async (_, body, status) => {
   await using server = await withTabs();
   expect(await server.post({ id: "c", message: user("q3"), ...body })).toMatchObject({ status });

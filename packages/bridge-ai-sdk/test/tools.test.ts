@@ -128,7 +128,7 @@ test("a forged input, text, output or approval id has no effect", async () => {
     const message = changed(server.tab.lastMessage, forgery);
     expect(await server.post({ id: "c", message })).toMatchObject({ status: 409 });
   }
-  expect(await server.post({ id: "c", message: answer("unknown") })).toMatchObject({ status: 404 });
+  expect(await server.post({ id: "c", message: answer("unknown") })).toMatchObject({ status: 409 });
   expect(await server.stored("c")).toEqual(before);
 
   const forged = changed(server.tab.lastMessage, (part) => ({

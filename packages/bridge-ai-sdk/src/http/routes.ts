@@ -133,6 +133,7 @@ const routes: Readonly<Record<string, Route>> = {
   },
   async "POST /chats/:id/switch"({ mine, chatId, body }) {
     const { messageId, ...options } = await body();
+    if (messageId === undefined) invalid("request: messageId must be given");
     return Response.json(await mine.switchTo(chatId, messageId as string, options));
   },
   async "POST /chats/:id/fork"({ mine, chatId, body }) {

@@ -77,8 +77,8 @@ async function callsOf(
  * What a request keeps of a chat, and what it appends: a pure function of the request and the chat.
  *
  * @param stopped the id of the answer that the request has stopped.
- * @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered, and for a client that does not know the user's
- *   newest message and would drop it; `NOT_FOUND` for an unknown message.
+ * @throws StoreError `CONFLICT` for a message that is stored elsewhere, answered or gone, and for a client that does not know the user's
+ *   newest message and would drop it; `NOT_FOUND` for a regeneration without a question.
  */
 export function decide<UI extends UIMessage>(
   request: TurnRequest<UI>,
@@ -91,7 +91,7 @@ export function decide<UI extends UIMessage>(
       return dropping(entries, questionsEnd(entries, request.messageId));
     case "continue": {
       const { messageId } = request.calls;
-      if (indexOf(entries, messageId) < 0) throw unknown("this id");
+      if (indexOf(entries, messageId) < 0) throw gone(entries);
       const append = decidedFrom(entries, request.calls);
       if (!append) throw stale("the message has changed, and the decision no longer applies");
       return { keep: entries.length - append.length, append, continues: messageId };
@@ -191,9 +191,9 @@ function questionsEnd<UI extends UIMessage>(
   const last = entries.findLastIndex(({ message }) => message.role === "user");
   const isUnknown = messageId !== undefined && index < 0;
   // An answer that failed at once has an id in the tab alone.
-  if (isUnknown && last < newestIndex(entries.map(({ message }) => message))) throw unknown("this id");
+  if (isUnknown && last < newestIndex(entries.map(({ message }) => message))) throw gone(entries);
   const found = index < 0 ? last : index;
-  if (found < 0) throw unknown("a question");
+  if (found < 0) throw new StoreError("NOT_FOUND", "chat: the chat has no question");
   return entries[found]?.message.role === "user" ? found + 1 : found;
 }
 
@@ -201,14 +201,16 @@ function indexOf<UI extends UIMessage>(entries: readonly ChatEntry<UI>[], id: st
   return entries.findLastIndex(({ message }) => message.id === id);
 }
 
-function unknown(what: string): StoreError {
-  return new StoreError("NOT_FOUND", `chat: the chat has no message with ${what}`);
+/** The page shows a message that was dropped, or is a sibling of one on the path. */
+function gone(entries: readonly unknown[]): StoreError {
+  if (entries.length === 0) return new StoreError("NOT_FOUND", "chat: the chat has no messages");
+  return stale("the message of messageId is not shown in the chat any more");
 }
 
-/** The user's message that an edit replaces. @throws StoreError `NOT_FOUND`, `CONFLICT`. */
+/** The user's message that an edit replaces. @throws StoreError `CONFLICT`. */
 export function editedMessage<UI extends UIMessage>(entries: readonly ChatEntry<UI>[], id: string): UI {
   const edited = entries[indexOf(entries, id)]?.message;
-  if (!edited) throw unknown("this messageId");
+  if (!edited) throw gone(entries);
   if (edited.role !== "user") throw stale("the message of messageId is not a user's");
   return edited;
 }

@@ -304,7 +304,7 @@ export class OwnedChats<M extends Identified = Identified> {
    * Deletes a sibling that is not on the path, with the messages that followed it. None of its data stays stored. After a failure, call
    * it again.
    *
-   * @throws StoreError `NOT_FOUND` without such a sibling.
+   * @throws StoreError `NOT_FOUND` without such a sibling, `CONFLICT` for a message that is on the path.
    */
   async deleteSibling(chatId: string, messageId: string, options: Placed = {}): Promise<Chat> {
     checkChat("deleteSibling", chatId, options, "placed");

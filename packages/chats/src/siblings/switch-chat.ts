@@ -47,13 +47,18 @@ export async function planSwitch<M extends Identified>(
 export function planDeleteSibling(head: Head, messageId: string): Plan<never> {
   const { parts = {} } = head;
   const part = partOf(parts, messageId);
-  if (part === undefined) throw noSibling("deleteSibling");
-  return { forgets: part };
+  if (part !== undefined) return { forgets: part };
+  if (Object.values(parts).some(({ in: of, beside }) => of === undefined && beside?.[0] === messageId))
+    throw new StoreError(
+      "CONFLICT",
+      "deleteSibling: the message is on the path of the chat; switchTo a sibling of it first",
+    );
+  throw noSibling("deleteSibling");
 }
 
 function noSibling(method: string): StoreError {
   return new StoreError(
     "NOT_FOUND",
-    `${method}: no message of the chat has a sibling with this id that is not on its path`,
+    `${method}: no message on the path of the chat has a sibling with this id`,
   );
 }

@@ -121,7 +121,10 @@ export const siblings: readonly ContractTest[] = [
       expect(await isStored(stores, secret("a"))).toBe(false);
       expect(await isStored(stores, secret("b"))).toBe(false);
       await expect(mine.deleteSibling("c", "q")).rejects.toMatchObject(storeError("NOT_FOUND"));
-      await expect(mine.deleteSibling("c", "r")).rejects.toMatchObject(storeError("NOT_FOUND"));
+      await mine.dropAnswer("c", undefined, keep);
+      await mine.edit("c", "r", message("s"), keep);
+      await expect(mine.deleteSibling("c", "s")).rejects.toMatchObject(storeError("CONFLICT", /switchTo/));
+      await mine.switchTo("c", "r");
       expect(await textsIn(mine, "c")).toEqual(["r"]);
       await chats.flush();
     },
