@@ -2,12 +2,12 @@ import { Lists, rebuildLists } from "@scrollback/collections";
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Clock, reporter, retry, systemClock } from "@scrollback/store-core/internal";
 import { type Stamps, stampsOf } from "./clock.ts";
-import { CREATE_RETRIES } from "./limits.ts";
 import { listSessions } from "./list-sessions.ts";
 import { sessionOf } from "./read/live-session.ts";
 import { listedSession, memberOf, type SessionLists } from "./read/session-lists.ts";
 import { newHead, readSession } from "./read/session-thread.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
+import { CREATE_RETRIES } from "./retries.ts";
 import type {
   AppendEventRequest,
   CreateSessionRequest,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { StoreError } from "@scrollback/store-core";
 import type { CheckpointLog } from "../log/checkpoint-log.ts";
 import type { CheckpointMessage } from "../log/log-message.ts";
@@ -37,6 +38,17 @@ export async function* listedCheckpoints(
   const content = await log.content(id);
   if (content && !content.checkpoint.isAncestor)
     yield { namespace, checkpoint: content.checkpoint, content: async () => content };
+}
+
+/** Whether a checkpoint has the metadata of a filter. An empty filter reads none. */
+export async function hasMetadata(
+  filter: Readonly<Record<string, unknown>>,
+  read: () => Promise<object | undefined>,
+): Promise<boolean> {
+  const wanted = Object.entries(filter);
+  if (wanted.length === 0) return true;
+  const metadata: Record<string, unknown> = { ...(await read()) };
+  return wanted.every(([key, value]) => isDeepStrictEqual(metadata[key], value));
 }
 
 const AT_ONCE = 16;

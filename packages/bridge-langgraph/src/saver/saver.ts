@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   BaseCheckpointSaver,
@@ -16,7 +15,6 @@ import { checkOptions, hasMethods, invalid, isId, isOneOf } from "@scrollback/st
 import { isStoreFactory } from "@scrollback/store-core/internal";
 import { CheckpointLog } from "../log/checkpoint-log.ts";
 import { CheckpointWriter } from "../log/checkpoint-writer.ts";
-import type { CheckpointMessage } from "../log/log-message.ts";
 import { encodeWrites, writesAddition } from "../log/pending-writes.ts";
 import { retried } from "../retried.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
@@ -32,7 +30,7 @@ import {
   namespaceOf,
   requiredAddress,
 } from "./configurable.ts";
-import { type ListedCheckpoint, listedCheckpoints, merged } from "./listed-checkpoints.ts";
+import { hasMetadata, type ListedCheckpoint, listedCheckpoints, merged } from "./listed-checkpoints.ts";
 import { type PrunedThread, pruneThread } from "./thread-pruning.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
@@ -139,7 +137,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver {
     if (left <= 0) return;
     for await (const { namespace, checkpoint, content } of merged(await this.#lists(config))) {
       if (end !== undefined && checkpoint.id >= end) continue;
-      if (!(await this.#matches(checkpoint, filter))) continue;
+      if (!(await hasMetadata(filter, () => this.#reader.metadata(checkpoint)))) continue;
       const found = await content();
       if (!found) continue;
       yield await this.#reader.tuple(namespace, this.#log(namespace), found);
@@ -260,13 +258,6 @@ export class ScrollbackSaver extends BaseCheckpointSaver {
       for (const namespace of only === undefined ? await this.#registry.namespaces(threadId) : [only])
         lists.push(listedCheckpoints({ threadId, namespace }, this.#log({ threadId, namespace }), id));
     return lists;
-  }
-
-  async #matches(checkpoint: CheckpointMessage, filter: Record<string, unknown>): Promise<boolean> {
-    const wanted = Object.entries(filter);
-    if (wanted.length === 0) return true;
-    const metadata: Record<string, unknown> = { ...(await this.#reader.metadata(checkpoint)) };
-    return wanted.every(([key, value]) => isDeepStrictEqual(metadata[key], value));
   }
 
   #log({ threadId, namespace }: Namespace): CheckpointLog {

@@ -3,7 +3,7 @@ import { type Clock, parseRevision, retry } from "@scrollback/store-core/interna
 import { LRUCache } from "lru-cache";
 import type { Stamps } from "../clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
-import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "../retries.ts";
 import type { SessionKey } from "../session.ts";
 import { threads } from "../threads.ts";
 import { isEmpty, largestKey, ownValue, prefixed, type Scopes, type Values } from "./scopes.ts";

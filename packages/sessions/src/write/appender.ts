@@ -3,7 +3,6 @@ import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-
 import { type Clock, retry } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
 import type { Stamps } from "../clock.ts";
-import { CACHE_SIZE, WRITE_RETRIES } from "../limits.ts";
 import { refresh, show } from "../read/live-session.ts";
 import {
   type ListedSession,
@@ -24,6 +23,7 @@ import {
   storable,
   writeFor,
 } from "../read/session-thread.ts";
+import { CACHE_SIZE, WRITE_RETRIES } from "../retries.ts";
 import type { Session, SessionEvent, SessionKey } from "../session.ts";
 import { copyOf, type Scopes, splitScopes } from "../state/scopes.ts";
 import type { SharedPair, SharedStates } from "../state/shared-state.ts";

@@ -1,7 +1,6 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type Clock, retry } from "@scrollback/store-core/internal";
 import type { Stamps } from "../clock.ts";
-import { CREATE_RETRIES, WRITE_RETRIES } from "../limits.ts";
 import {
   type ListedSession,
   listedSession,
@@ -10,6 +9,7 @@ import {
   writeHead,
 } from "../read/session-lists.ts";
 import { explained, type Head, missing, readSession, updatedHead } from "../read/session-thread.ts";
+import { CREATE_RETRIES, WRITE_RETRIES } from "../retries.ts";
 import type { SessionKey } from "../session.ts";
 import type { Scopes } from "../state/scopes.ts";
 import type { SharedStates } from "../state/shared-state.ts";
