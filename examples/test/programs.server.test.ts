@@ -67,12 +67,17 @@ test.concurrent("assistant-ui shows the chats and messages of a killed server", 
   for (let turn = 1; turn <= 3; turn++) {
     const program = join(import.meta.dirname, "../assistant-ui/server.ts");
     await using server = await startServer([program, "0"], { cwd: folder });
-    const { stdout } = await run("test/assistant-ui/visit.ts", [server.url, `Question ${turn}?`]);
+    const then = turn === 3 ? ["regenerate"] : [];
+    const { stdout } = await run("test/assistant-ui/visit.ts", [server.url, `Question ${turn}?`, ...then]);
     messages.push(`Question ${turn}?`, `That was your message ${turn}.`);
     if (turn === 2) expect(messages.splice(1, 1)).toEqual(["That was your message 1."]);
     // The visit deletes the second message that is shown.
     if (turn === 3) messages.splice(1, 1);
     const before = turn === 1 ? [] : ["Question 1?"];
     expect(JSON.parse(stdout)).toEqual({ before, messages, after: ["Question 1?"] });
+    if (turn < 3) continue;
+    // The branch picker of a new page has both answers.
+    const { stdout: branches } = await run("test/assistant-ui/visit.ts", [server.url]);
+    expect(JSON.parse(branches).at(-1)).toBe(2);
   }
 });

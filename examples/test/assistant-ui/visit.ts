@@ -1,4 +1,5 @@
-// The program that the test starts as a browser: node visit.ts <url> <question>. Prints the listed chats, asks a question in
+// The program that the test starts as a browser: node visit.ts <url> <question> [regenerate]. Without a question it prints the
+// number of branches of each message that is shown. Prints the listed chats, asks a question in
 // the newest chat or in a new one, and prints the displayed messages and the chats again.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AssistantRuntime } from "@assistant-ui/core";
@@ -8,7 +9,7 @@ import { create } from "react-test-renderer";
 import { chatsOf } from "../../assistant-ui/adapter.ts";
 import { useChats } from "../../assistant-ui/app.ts";
 
-const [url = "", question = ""] = process.argv.slice(2);
+const [url = "", question = "", then = ""] = process.argv.slice(2);
 const adapter = chatsOf(url);
 let shown: AssistantRuntime | undefined;
 function App() {
@@ -41,6 +42,12 @@ const [newest] = runtime.threads.getState().threadIds;
 if (newest !== undefined) await runtime.threads.switchToThread(newest);
 await until(() => newest === undefined || messages().length > 0);
 const count = messages().length;
+const branches = () =>
+  messages().map((_, index) => runtime.thread.getMessageByIndex(index).getState().branchCount);
+if (question === "") {
+  console.log(JSON.stringify(branches()));
+  process.exit();
+}
 runtime.thread.append(question);
 await until(() => messages().length === count + 2 && !runtime.thread.getState().isRunning);
 await until(() => threads().every((title) => title !== undefined) && threads().length > 0);
@@ -49,5 +56,10 @@ if (count > 0) {
   await runtime.thread.getMessageByIndex(1).delete();
   await until(() => messages().length === count + 1);
 }
-console.log(JSON.stringify({ before, messages: messages(), after: threads() }));
+const displayed = messages();
+if (then === "regenerate") {
+  runtime.thread.getMessageByIndex(messages().length - 1).reload();
+  await until(() => branches().at(-1) === 2 && !runtime.thread.getState().isRunning);
+}
+console.log(JSON.stringify({ before, messages: displayed, after: threads() }));
 process.exit();
