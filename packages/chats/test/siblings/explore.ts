@@ -45,6 +45,7 @@ export async function explore(scope: Scope): Promise<Explored> {
       const choices: Choice[] = [];
       const seen = new Set<string>();
       for (let executions = 1; ; executions++) {
+        await ended();
         const run = new Execution(scope);
         current.run = run;
         const problem = await run.run(choices, seen);
@@ -68,6 +69,7 @@ export async function sample(scope: Scope, count: number): Promise<Explored> {
     () => current.run?.newId() ?? "",
     async () => {
       for (let seed = 1; seed <= count; seed++) {
+        await ended();
         const run = new Execution(scope);
         current.run = run;
         const problem = await run.runRandomly(seed);
@@ -81,6 +83,13 @@ export async function sample(scope: Scope, count: number): Promise<Explored> {
       return { executions: count, states: 0 };
     },
   );
+}
+
+/** Lets the timers of earlier executions end, which hold them in memory. */
+function ended(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 /** One order of steps. */
