@@ -38,10 +38,10 @@ export function exportOf<M extends Identified>(
 export function decodeExport({
   chat,
   entries,
-  continuations = [],
+  continuations,
   types,
 }: ChatExport): Required<Pick<ChatExport, "chat" | "entries" | "continuations">> {
-  const json = { chat, entries, ...(continuations.length > 0 && { continuations }) };
+  const json = { chat, entries, ...(continuations !== undefined && { continuations }) };
   const text =
     types === undefined ? JSON.stringify(json) : TYPED_MARK + JSON.stringify({ json, meta: types });
   return { continuations: [], ...(jsonCodec.decode(text) as Pick<ChatExport, "chat" | "entries">) };

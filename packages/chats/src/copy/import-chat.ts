@@ -112,30 +112,33 @@ function checkContinuations<M extends Identified>(
   if (!Array.isArray(continuations) || continuations.length > MAX_CONTINUATIONS)
     refuse(`continuations must be an array of at most ${MAX_CONTINUATIONS}`);
   const idOf = ({ message }: ChatEntry<unknown>) => (message as Identified).id;
-  const branches = new Map<string | undefined, readonly string[]>([[undefined, path.map(idOf)]]);
-  const places = new Set<string>();
+  /** The ids of a branch: those before `from` are of the branch that it leaves. */
+  const branches = new Map<string | undefined, { readonly ids: readonly string[]; readonly from: number }>();
+  branches.set(undefined, { ids: path.map(idOf), from: 0 });
+  const firsts = new Set<string>();
   for (const [index, one] of continuations.entries()) {
     const { id, in: of, behind, leftAt, entries } = Object(one) as ChatContinuation<unknown>;
     const name = `continuations[${index}]`;
     const branch = branches.get(of);
     if (isText(id) || id === "" || branches.has(id)) refuse(`${name}.id must be new`);
     if (!branch) refuse(`${name}.in must be the id of an earlier one`);
-    const before = behind === null && of === undefined ? -1 : branch.lastIndexOf(String(behind));
-    if (before < 0 && behind !== null) refuse(`${name}.behind must be a message that it follows`);
+    const before = branch.ids.lastIndexOf(String(behind));
+    if (before < branch.from && (behind !== null || of !== undefined))
+      refuse(`${name}.behind must be a message that it follows`);
     if (isRecordTime(leftAt)) refuse(`${name}.leftAt ${isRecordTime(leftAt)}`);
     if (!Array.isArray(entries) || entries.length === 0) refuse(`${name}.entries must not be empty`);
     entries.forEach(checkEntry);
-    checkNewMessages(
-      "import",
-      entries.map(({ message }) => message),
-      check,
-    );
-    const ids = entries.map(idOf);
-    const place = JSON.stringify([of, behind, ids[0]]);
-    if (ids[0] === branch[before + 1] || places.has(place))
-      refuse(`${name} must begin with another id than its siblings`);
-    places.add(place);
-    branches.set(id, ids);
+    const earlier = behind === null ? [] : branch.ids.slice(0, before + 1);
+    const messages = entries.map(({ message }) => message) as Identified[];
+    checkNewMessages("import", messages, check);
+    const ids = messages.map((message) => message.id);
+    const [first = "", ...later] = ids;
+    if (firsts.has(first) || branch.ids[earlier.length] === first)
+      refuse(`${name} must begin with an id that no sibling has`);
+    if ([first, ...later].some((known) => earlier.includes(known)))
+      refuse(`${name}.entries must have other ids than the messages before them`);
+    firsts.add(first);
+    branches.set(id, { ids: [...earlier, ...ids], from: earlier.length });
   }
 }
 

@@ -27,7 +27,7 @@ import {
 import { type ChatExport, exportOf } from "../copy/export-chat.ts";
 import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
 import { type ImportOptions, importChat } from "../copy/import-chat.ts";
-import { ChatView, FIRST_LOOK } from "../read/chat-view.ts";
+import { ChatView, FIRST_LOOK, OutdatedError } from "../read/chat-view.ts";
 import { publicEntry } from "../read/entries.ts";
 import { type ChatChange, type FollowOptions, followChat } from "../read/follow-chat.ts";
 import { chatOf, type Head, newHead } from "../read/head.ts";
@@ -375,13 +375,22 @@ export class OwnedChats<M extends Identified = Identified> {
   /** Returns a chat as plain JSON, for {@link OwnedChats.import} of any store; undefined if it does not exist. */
   async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
     checkChat("export", chatId, options, "signal");
-    const found = await this.#view(chatId, options);
-    if (!found) return undefined;
-    const { view, chat } = found;
-    const { parts = {} } = view.head ?? {};
-    const { threadId } = locationOf(this.ownerId, chatId);
-    const kept = await readContinuations(this.#context, threadId, parts, options.signal);
-    return exportOf({ chat, entries: view.entries.map(publicEntry) }, kept, this.#context.closeAnswer);
+    const read = async () => {
+      const found = await this.#view(chatId, options);
+      if (!found) return undefined;
+      const { view, chat } = found;
+      const { parts = {} } = view.head ?? {};
+      const { threadId } = locationOf(this.ownerId, chatId);
+      const kept = await readContinuations(this.#context, threadId, parts, options.signal);
+      // One may have expired, or another writer has made it the path.
+      if (
+        kept.length < Object.keys(parts).length &&
+        (await this.get(chatId, options))?.revision !== chat.revision
+      )
+        throw new OutdatedError("the chat has changed while it was exported");
+      return exportOf({ chat, entries: view.entries.map(publicEntry) }, kept, this.#context.closeAnswer);
+    };
+    return await whileOutdated("export", read, options);
   }
 
   /**

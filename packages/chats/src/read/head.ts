@@ -166,7 +166,8 @@ export function isDone({ operations }: Head, operation: Operation, method: strin
   );
 }
 
-/** The operations of a head, with one more added. */
+/** The operations of a head, with one more added. The newest one of an id counts: a chat may move between two owners repeatedly. */
 export function withOperation({ operations }: Head, operation: Operation): Head["operations"] {
-  return [...operations, [operation.id, operation.digest] as const].slice(-REMEMBERED_OPERATIONS);
+  const others = operations.filter(([id]) => id !== operation.id);
+  return [...others, [operation.id, operation.digest] as const].slice(-REMEMBERED_OPERATIONS);
 }

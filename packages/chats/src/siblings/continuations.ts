@@ -31,8 +31,9 @@ export interface SiblingBounds {
   readonly maxSiblingBytes: number;
 }
 
-/** A chat keeps at most this many continuations, because each commit of its head writes what it says of them. */
+/** A chat keeps at most this many continuations, because each commit of its head writes what it says of them: at most so many bytes. */
 export const MAX_CONTINUATIONS = 200;
+const MAX_HEAD_BYTES = 64 * 1_024;
 
 /** The messages that a change leaves, and that the chat keeps. */
 export interface Left {
@@ -124,22 +125,32 @@ function withoutOrphans(all: Continuations): Continuations {
   return there.length === Object.keys(all).length ? all : withoutOrphans(Object.fromEntries(there));
 }
 
-/** The continuations within the bounds: those that were left first go first, but never the newest one. */
+/**
+ * The continuations within the bounds, but never without the newest one. Of a place with too many siblings the one that was left first
+ * goes, with what branches off it. Otherwise the one that was left first of those that nothing branches off.
+ */
 export function withinBounds(
   all: Continuations,
   bounds: SiblingBounds,
-  { part: newest, continuation }: Pick<Left, "part" | "continuation">,
+  newest: Pick<Left, "part" | "continuation">,
 ): Continuations {
   const entries = Object.entries(all);
-  const group = entries.filter(([, one]) => one.in === undefined && one.behind === continuation.behind);
+  const group = entries.filter(
+    ([, one]) => one.in === undefined && one.behind === newest.continuation.behind,
+  );
   const bytes = entries.reduce((sum, [, one]) => sum + one.bytes, 0);
   // The active sibling counts.
   const isGroupFull = group.length >= bounds.maxSiblings;
-  if (!isGroupFull && bytes <= bounds.maxSiblingBytes && entries.length <= MAX_CONTINUATIONS) return all;
-  const [oldest] = (isGroupFull ? group : entries)
-    .filter(([part, one]) => part !== newest && one.in === undefined)
+  const isTooMuch =
+    bytes > bounds.maxSiblingBytes ||
+    entries.length > MAX_CONTINUATIONS ||
+    Buffer.byteLength(JSON.stringify(all)) > MAX_HEAD_BYTES;
+  if (!isGroupFull && !isTooMuch) return all;
+  const branched = new Set(entries.map(([, one]) => one.in));
+  const [oldest] = (isGroupFull ? group : entries.filter(([part]) => !branched.has(part)))
+    .filter(([part]) => part !== newest.part)
     .toSorted(([, one], [, other]) => one.leftAt - other.leftAt);
-  return oldest ? withinBounds(without(all, oldest[0]), bounds, { part: newest, continuation }) : all;
+  return oldest ? withinBounds(without(all, oldest[0]), bounds, newest) : all;
 }
 
 /** The part of the inactive sibling whose first message has this id. */

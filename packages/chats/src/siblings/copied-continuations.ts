@@ -17,7 +17,10 @@ export interface ChatContinuation<M> {
   readonly entries: readonly ChatEntry<M>[];
 }
 
-/** The continuations of a chat, each after the one that it branches off. Those that have expired are left out, with what branches off them. */
+/**
+ * The continuations of a chat, each after the one that it branches off. Those that are not there any more are left out, with what
+ * branches off them.
+ */
 export async function readContinuations<M extends Identified>(
   { parts }: ChatContext<M>,
   threadId: string,

@@ -74,7 +74,7 @@ export async function leave<M extends Identified>(
 function tooLarge(cause: StoreError): StoreError {
   return new StoreError(
     "TOO_LARGE",
-    "the messages that this would keep as a sibling do not fit in one commit; drop them with keepSibling: false",
+    "the messages that would stay as a sibling do not fit in one commit; an edit can drop them (keepSibling: false)",
     { cause },
   );
 }

@@ -2,7 +2,7 @@ import { StoreError } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
 import type { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
-import { entryOf } from "../read/entries.ts";
+import { entryOf, withLostAnswer } from "../read/entries.ts";
 import { type Head, isRunning } from "../read/head.ts";
 import type { Plan } from "../write/write-chat.ts";
 import { partOf } from "./continuations.ts";
@@ -31,12 +31,15 @@ export async function planSwitch<M extends Identified>(
   if (!page) throw noSibling("switchTo");
   const { behind } = continuation;
   const isBefore = (id: string) => id === behind;
-  const index = behind === null ? -1 : await view.findIndex(({ message }) => isBefore(message.id));
+  if (behind !== null) await view.findIndex(({ message }) => isBefore(message.id));
   while (behind === null && !view.isWhole) await view.loadOlder();
   const entered = page.entries.map((entry) => entryOf<M>(threadId, entry));
-  const leaves = leavingFrom(context, view.entries, index + 1, run, now);
+  if (run) await view.findIndex(({ message }) => message.id === run.messageId);
+  const closed = run ? withLostAnswer(view.entries, run.messageId, context.closeAnswer) : view.entries;
+  const end = behind === null ? 0 : closed.findLastIndex(({ message }) => isBefore(message.id)) + 1;
+  const leaves = leavingFrom(context, closed, end, run, now);
   return {
-    entries: [...view.entries.slice(0, index + 1), ...entered],
+    entries: [...closed.slice(0, end), ...entered],
     enters: part,
     ...(leaves && { leaves }),
     head: { run: undefined },

@@ -181,8 +181,9 @@ export async function commitPlan<M extends Identified>(
     const changed = afterChange(all, view.entries, entries, view.isWhole, left);
     return enters === undefined ? changed : afterSwitch(changed, enters);
   };
-  assertDistinct(method, change());
-  const taken = new Set([...entries.map(({ message }) => message.id), fields.run?.messageId]);
+  assertDistinct(method, change(), view.entries, entries);
+  const siblings = Object.values(parts).map(({ first: [id] }) => id);
+  const taken = new Set([...entries.map(({ message }) => message.id), fields.run?.messageId, ...siblings]);
   const left = leaves && (await leave(context, view, leaves, taken, now, signal));
   const changed = change(left);
   const continuations = left ? withinBounds(changed, context, left) : changed;
@@ -219,13 +220,21 @@ export async function commitPlan<M extends Identified>(
   return written;
 }
 
-/** @throws StoreError `CONFLICT` for a new message with the id of one that had its place. */
-function assertDistinct(method: string, all: Continuations): void {
-  for (const { in: of, first, beside } of Object.values(all))
-    if (of === undefined && beside?.[0] === first[0])
+/** @throws StoreError `CONFLICT` for a new message with the id of a sibling, by which one names it. */
+function assertDistinct<M extends Identified>(
+  method: string,
+  all: Continuations,
+  before: readonly StoredEntry<M>[],
+  after: readonly StoredEntry<M>[],
+): void {
+  const firsts = new Set(Object.values(all).map(({ first: [id] }) => id));
+  if (firsts.size === 0) return;
+  const there = new Set(before.map(({ message }) => message.id));
+  for (const { message } of after)
+    if (firsts.has(message.id) && !there.has(message.id))
       throw new StoreError(
         "CONFLICT",
-        `${method}: the message has a sibling with its id; use a new id, or switchTo`,
+        `${method}: a sibling in the chat has the id of the message; use a new id, or switchTo`,
       );
 }
 

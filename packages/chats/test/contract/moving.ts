@@ -15,6 +15,19 @@ async function tracesOf({ stores }: Trial, owner: string): Promise<string[]> {
 
 export const moving: readonly ContractTest[] = [
   {
+    title: "move: a chat that has moved there and back is moved again",
+    async run({ mine, chats, owner }) {
+      const to = `${owner}-new`;
+      await mine.create({ id: "c", messages: dialogue("q") });
+      await chats.move("c", { from: owner, to });
+      await chats.move("c", { from: to, to: owner });
+      const { incarnation } = await chats.move("c", { from: owner, to });
+      // The same call again finds that it is done.
+      expect(await chats.move("c", { from: owner, to })).toMatchObject({ incarnation });
+      expect(await mine.get("c")).toBeUndefined();
+    },
+  },
+  {
     title: "move: the whole chat is the new owner's, and nothing is left with the old one",
     async run(trial) {
       const { mine, chats, owner, connect } = trial;

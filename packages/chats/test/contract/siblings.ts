@@ -199,9 +199,64 @@ export const siblings: readonly ContractTest[] = [
         [{ ...data, continuations: [{ ...data.continuations[0], behind: "x" }] }, /behind must/],
         [{ ...data, continuations: [{ ...data.continuations[0], entries: [] }] }, /entries/],
         [{ ...data, continuations: [data.continuations[0], data.continuations[0]] }, /id must be new/],
+        [{ ...data, continuations: {} }, /array/],
+        [
+          { ...data, continuations: [data.continuations[0], { ...data.continuations[1], behind: null }] },
+          /behind must/,
+        ],
+        [{ ...data, continuations: [{ ...data.continuations[0], entries: data.entries }] }, /begin with/],
         [{ ...data, version: 1 }, /version/],
       ] as const)
         await expect(mine.import(wrong)).rejects.toMatchObject(storeError("INVALID_STATE", text));
+    },
+  },
+  {
+    title: "siblings: a new message with the id of one is refused, so that an id names one sibling",
+    async run({ mine }) {
+      await mine.create({ id: "c", messages: dialogue("q", "a") });
+      await mine.edit("c", "q", message("r"), keep);
+      const refused = [
+        () => mine.append("c", [message("q")]),
+        () => mine.upsert("c", message("q")),
+        () => mine.edit("c", "r", message("q"), keep),
+        () => mine.begin("c", { append: [message("q")] }),
+        () => mine.begin("c", {}, { messageId: "q" }),
+      ];
+      for (const call of refused) await expect(call()).rejects.toMatchObject(storeError("CONFLICT", /id/));
+      expect(await textsIn(mine, "c")).toEqual(["r"]);
+    },
+  },
+  {
+    title: "siblings: an edit of the first message drops single branches past the bounds, not the chat",
+    async run({ connect, owner }) {
+      const mine = connect({ maxSiblingBytes: 2_000 }).of(owner);
+      await mine.create({ id: "c", messages: dialogue("q", "a0") });
+      for (let index = 1; index <= 8; index++) {
+        await mine.dropAnswer("c", undefined, keep);
+        await mine.append("c", [message(`a${index}`, "assistant")]);
+        await sleep(2);
+      }
+      await mine.edit("c", "q", message("r"), keep);
+      await mine.edit("c", "r", message("s"), keep);
+      expect(await mine.siblings("c", "s")).toMatchObject({ ids: ["q", "r", "s"] });
+      await mine.switchTo("c", "q");
+      expect(await textsIn(mine, "c")).toEqual(["q", "a8"]);
+    },
+  },
+  {
+    title: "siblings: a switch closes the answer of a lost run that stays on the path",
+    async run({ mine, connect, owner }) {
+      const dying = connect({ now: () => Date.now() - 3_600_000, leaseMs: 30, beatMs: 10 }).of(owner);
+      const run = await dying.begin("c", { append: [message("q")] }, { messageId: "a" });
+      run.update(message("a", "assistant", "half"));
+      await run.save();
+      await mine.append("c", [message("q2")]);
+      await mine.edit("c", "q2", message("q3"), keep);
+      await mine.switchTo("c", "q2");
+      const page = await mine.read("c");
+      expect(page?.entries.map(({ status }) => status)).toEqual(["complete", "failed", "complete"]);
+      expect(page?.chat).not.toHaveProperty("run");
+      await run.end({ status: "stopped" }).catch(() => undefined);
     },
   },
   {

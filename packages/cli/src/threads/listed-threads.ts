@@ -76,7 +76,7 @@ export class ThreadRemoval {
       if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { signal });
       const saysNothing = !head || headProblem(threadId, head) !== undefined;
       const places = saysNothing ? await this.#placesOf(threadId) : undefined;
-      if (places) return await removeAnyThread(stores, threadId, { places, signal });
+      if (saysNothing) return await removeAnyThread(stores, threadId, { ...(places && { places }), signal });
     }
     await stores.deleteThread(threadId, { signal });
   }

@@ -18,7 +18,7 @@ import {
   SEALED,
   type Snapshot,
 } from "./listed.ts";
-import { partsOf } from "./parts.ts";
+import { Parts, partsOf } from "./parts.ts";
 import { ifReadable, removeThread } from "./removal.ts";
 
 /** A listed thread of any layer. */
@@ -230,13 +230,16 @@ export async function removeAnyThread(
 ): Promise<void> {
   const chats = stores.withTraits(chatMessageTraits);
   const call = signal ? { signal } : {};
-  const { listed } = places ? {} : await readThread(chats, threadId, signal);
+  const found = places ? undefined : await ifReadable(readThread(chats, threadId, signal));
+  const listed = found === "unreadable" ? undefined : found?.listed;
   const at = places ?? (listed && basesOf(listed));
-  if (!at)
-    return await chats.deleteThread(threadId, {
+  if (!at) {
+    await chats.deleteThread(threadId, {
       ...call,
       ...(expectedRevision !== undefined && { expectedRevision }),
     });
+    return await new Parts(chats).sweep(threadId, call);
+  }
   const entries = new Entries<never>({ stores: chats, wall: Date.now });
   const isMeant = ({ revision }: AnyThread) => {
     if (revision === expectedRevision) return true;

@@ -6,7 +6,7 @@ import {
   type StoreFactory,
   type StoreIndex,
 } from "@scrollback/store-core";
-import { entriesIn } from "./entries.ts";
+import { DAY, entriesIn } from "./entries.ts";
 
 /** How long a write of a part that was given up may be under way. */
 const LATE_WRITE_MS = 3_600_000;
@@ -54,16 +54,32 @@ export class Parts {
     const { ttlMs } = this.#stores.settings;
     const part = randomBytes(9).toString("base64url");
     const call = signal ? { signal } : {};
-    const expiry = ttlMs !== undefined && { expiresAt: Date.now() + ttlMs };
+    // Longer than the part, whose content a backend may keep after it has expired.
+    const expiry = ttlMs !== undefined && { expiresAt: Date.now() + ttlMs + DAY };
     const content = { version: 0, order: 0, value: { base }, ...expiry };
-    await this.#indexOf(threadId).insert({ key: part, id: ENTRY }, content, call);
-    await this.#open(threadId, part).commit({ append: messages }, { expectedRevision: null, ...call });
+    const place = { key: part, id: ENTRY };
+    await this.#indexOf(threadId).insert(place, content, call);
+    try {
+      await this.#open(threadId, part).commit({ append: messages }, { expectedRevision: null, ...call });
+    } catch (error) {
+      // Nothing was written.
+      if (StoreError.is(error, "TOO_LARGE")) await this.#indexOf(threadId).remove(place, call);
+      throw error;
+    }
     return part;
   }
 
-  /** The messages of a part; undefined if it is not there, because it was erased or has expired. */
+  /**
+   * The messages of a part; undefined if it is not there, because it was erased or has expired.
+   *
+   * @throws StoreError `CORRUPT` if one of them is unreadable, also where the stores skip such records: the part would lose it.
+   */
   async read(threadId: string, part: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}) {
     const page = await this.#open(threadId, part).read(signal ? { signal } : {});
+    if (page.entries.length < page.count)
+      throw new StoreError("CORRUPT", `a message of thread "${threadOf(threadId, part)}" cannot be read`, {
+        threadId,
+      });
     return page.count === 0 ? undefined : page;
   }
 
@@ -88,14 +104,29 @@ export class Parts {
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0, ...call });
     const { parts = {} } = Object(metadata) as PartsHead;
     for (const [part, base] of announced)
-      if (!Object.hasOwn(parts, part) && base !== revision) await this.#erase(threadId, part, call);
+      if (!Object.hasOwn(parts, part) && base !== revision)
+        await this.#erase(threadId, part, named.includes(part), call);
   }
 
-  async #erase(threadId: string, part: string, call: { signal?: AbortSignal }): Promise<void> {
+  /** @param isWritten whether the part was written before the sweep began, so that no write of it is under way. */
+  async #erase(
+    threadId: string,
+    part: string,
+    isWritten: boolean,
+    call: { signal?: AbortSignal },
+  ): Promise<void> {
     const store = this.#open(threadId, part);
     const { revision } = await store.read({ limit: 0, ...call });
-    if (revision !== null || !(await this.#refuseWrite(threadId, part, call)))
-      await this.#stores.deleteThread(store.threadId, call);
+    if (revision === null && !isWritten) {
+      // Another sweep may have erased it.
+      if ((await this.#indexOf(threadId).entriesOf(part, call)).length === 0) return;
+      if (await this.#refuseWrite(threadId, part, call)) return await this.#forget(threadId, part, call);
+    }
+    await this.#stores.deleteThread(store.threadId, call);
+    await this.#forget(threadId, part, call);
+  }
+
+  async #forget(threadId: string, part: string, call: { signal?: AbortSignal }): Promise<void> {
     await this.#indexOf(threadId).remove({ key: part, id: ENTRY }, call);
   }
 
