@@ -59,6 +59,8 @@ export function afterChange(
   isWhole: boolean,
   left?: Left,
 ): Continuations {
+  // Nearly every chat.
+  if (!left && Object.keys(all).length === 0) return all;
   const ids = new Set(after.map(({ message }) => message.id));
   const read = new Set(before.map(({ message }) => message.id));
   /** Whether a message is not on the path any more, or another one has its id, and what followed it is dropped. */

@@ -209,9 +209,8 @@ export async function commitPlan<M extends Identified>(
     if (left) context.background(sweep());
     throw error;
   });
-  const isErased = view.entries
-    .slice(kept)
-    .some(({ message: { id } }) => !entries.some(({ message }) => message.id === id));
+  const stored = new Set(append.map(({ message }) => message.id));
+  const isErased = view.entries.slice(kept).some(({ message }) => !stored.has(message.id));
   const isGone = (from: Continuations) =>
     Object.keys(parts).some((part) => part !== enters && !Object.hasOwn(from, part));
   if (isGone(changed)) await sweep();
