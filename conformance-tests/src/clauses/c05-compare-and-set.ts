@@ -144,6 +144,23 @@ export const compareAndSet: Clause = {
       expect(await backend.store().popMessage()).toBeUndefined();
     });
 
+    test("racing pops remove each message once", async (backend) => {
+      const { threadId } = backend.store();
+      await backend.stores().open(threadId).addMessages(numbered(24));
+      const clients = [backend.stores(), backend.otherStores(), backend.stores()];
+      const taken = await Promise.all(
+        clients.map(async (stores) => {
+          const store = stores.open(threadId);
+          const own: unknown[] = [];
+          for (let next = await store.popMessage(); next; next = await store.popMessage())
+            own.push(next.content);
+          return own;
+        }),
+      );
+      expect(taken.flat()).toHaveLength(24);
+      expect(new Set(taken.flat()).size).toBe(24);
+    });
+
     test("an empty change writes nothing and returns the current revision", async (backend) => {
       const store = backend.store();
       const nothing = [
