@@ -1,5 +1,6 @@
 import { envelope, nameOf, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import type { MessageStore, StoreFactory } from "@scrollback/store-core";
+import { type MessageStore, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isText } from "@scrollback/store-core/internal";
 import type { Expiry, LogRegistration } from "../log/checkpoint-log.ts";
 import { retried } from "../retried.ts";
 
@@ -42,7 +43,8 @@ export class ThreadRegistry {
       isDue: (expiry) => {
         const { ttlMs } = this.#stores.settings;
         if (expiry === undefined || ttlMs === undefined) return expiry !== ttlMs;
-        return expiry < Date.now() + (ttlMs * 3) / 4;
+        // A log that is written now must not outlive it, nor one whose commit is repeated for a while.
+        return expiry < Date.now() + (ttlMs * 5) / 4;
       },
     };
   }
@@ -55,9 +57,11 @@ export class ThreadRegistry {
   /** The ids of all threads. */
   async *threads(): AsyncGenerator<string> {
     const seen = new Set<string>();
-    for await (const { metadata } of this.#stores.iterateThreads({ prefix: `${this.#prefix}:thread:` })) {
+    const prefix = `${this.#prefix}:thread:`;
+    for await (const { threadId: name, metadata } of this.#stores.iterateThreads({ prefix })) {
       const { threadId } = Object(metadata) as Partial<Registered>;
-      if (threadId === undefined || seen.has(threadId)) continue;
+      if (typeof threadId !== "string" || this.#name(threadId) !== name) throw unreadable(name);
+      if (seen.has(threadId)) continue;
       seen.add(threadId);
       yield threadId;
     }
@@ -93,17 +97,24 @@ export class ThreadRegistry {
   }
 
   async #register(threadId: string, namespace: string): Promise<Expiry> {
-    const { store, expiresAt } = await this.#renewed(threadId);
     const metadata: Registered = { version: 1, threadId };
-    await store.commit({ append: [envelope("user", namespace)], metadata });
-    return expiresAt;
+    return await retried(async () => {
+      const { store, expiresAt, ...expected } = await this.#renewed(threadId);
+      await store.commit({ append: [envelope("user", namespace)], metadata }, expected);
+      return expiresAt;
+    });
   }
 
   /**
    * A registration for a write. With a time it lives longer than a log that is written before it is to be renewed. Its expiry is never
    * brought forward: its other logs may have been written by services with a longer `ttlMs`, or with none.
    */
-  async #renewed(threadId: string): Promise<{ readonly store: MessageStore; readonly expiresAt: Expiry }> {
+  async #renewed(threadId: string): Promise<{
+    readonly store: MessageStore;
+    readonly expiresAt: Expiry;
+    /** At which its expiry was read. */
+    readonly expectedRevision?: Revision | null;
+  }> {
     const name = this.#name(threadId);
     const { ttlMs: own } = this.#stores.settings;
     if (own === undefined) return { store: this.#stores.open(name), expiresAt: undefined };
@@ -111,16 +122,31 @@ export class ThreadRegistry {
     const { revision, expiresAt = now + LONGEST_TTL } = await this.#stores.open(name).read({ limit: 0 });
     const earlier = revision === null ? 0 : Math.ceil(expiresAt - now);
     const ttlMs = Math.min(Math.max(2 * own, earlier), LONGEST_TTL);
-    return { store: this.#stores.open(name, { ttlMs }), expiresAt: now + ttlMs };
+    const store = this.#stores.open(name, { ttlMs });
+    return { store, expiresAt: now + ttlMs, expectedRevision: revision };
   }
 
   async #read(threadId: string) {
-    const { entries, revision } = await this.#stores.open(this.#name(threadId)).read();
-    const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
+    const name = this.#name(threadId);
+    const { entries, revision } = await this.#stores.open(name).read();
+    const namespaces = entries.map(({ message, sequence }) => {
+      try {
+        return valueOfEnvelope<string>(message, isText);
+      } catch (cause) {
+        throw unreadable(name, { sequence, cause });
+      }
+    });
     return { revision, namespaces: [...new Set(namespaces)] };
   }
 
   #name(threadId: string): string {
     return `${this.#prefix}:thread:${nameOf(threadId)}`;
   }
+}
+
+function unreadable(threadId: string, details: { sequence?: number; cause?: unknown } = {}): StoreError {
+  return new StoreError("CORRUPT", `thread "${threadId}" is no registration of a LangGraph thread`, {
+    threadId,
+    ...details,
+  });
 }
