@@ -5,7 +5,6 @@ import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
-import type { Continuations } from "../siblings/continuations.ts";
 import { type ChatContinuation, writeContinuations } from "../siblings/copied-continuations.ts";
 import type { ChatLocation } from "../threads.ts";
 import { commitPlan, takenId, type Written, whileOutdated } from "../write/write-chat.ts";
@@ -25,9 +24,6 @@ export interface ChatCopy<M extends Identified> {
 /** A running copy. `marker` distinguishes its commits from those of other copies. */
 interface MarkedCopy<M extends Identified> extends ChatCopy<M> {
   readonly marker: Operation;
-  /** Whether a commit follows in any case. */
-  readonly isFirst?: boolean;
-  readonly parts?: Continuations | undefined;
 }
 
 /**
@@ -57,16 +53,7 @@ export async function copyChat<M extends Identified>(
       throw takenId(method);
     }
     if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
-    const { continuations = [] } = copy;
-    // Parts are announced for a commit at a revision: the first commit makes one.
-    const isFirst = continuations.length > 0 && revision === null;
-    const count = isFirst ? 0 : atOnce;
-    const parts =
-      revision === null || continuations.length === 0
-        ? undefined
-        : (head?.parts ??
-          (await writeContinuations(context, threadId, revision, entries, continuations, signal)));
-    return await copyNext(context, location, { ...marked, isFirst, parts }, view, count);
+    return await copyNext(context, location, marked, view, atOnce);
   };
   for (;;) {
     try {
@@ -85,20 +72,28 @@ export async function copyChat<M extends Identified>(
 async function copyNext<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
-  { method, entries, fields, operation, marker, signal, isFirst = false, parts }: MarkedCopy<M>,
+  { method, entries, continuations = [], fields, operation, marker, signal }: MarkedCopy<M>,
   view: ChatView<M>,
   atOnce: number,
 ) {
   const now = context.now();
+  const { head, revision } = view;
+  // Parts are announced for a commit at a revision: the first commit makes one.
+  const isFirst = continuations.length > 0 && revision === null;
+  const parts =
+    revision === null || continuations.length === 0
+      ? undefined
+      : (head?.parts ??
+        (await writeContinuations(context, location.threadId, revision, entries, continuations, signal)));
   const isBegun =
     view.entries.length <= entries.length &&
     view.entries.every((entry, index) => isSameEntry(entry, entries[index]));
   const there = isBegun ? view.entries : [];
-  const next = [...there, ...entries.slice(there.length, there.length + atOnce)];
+  const next = [...there, ...entries.slice(there.length, there.length + (isFirst ? 0 : atOnce))];
   const isLast = next.length === entries.length && !isFirst;
   const copying = { since: now, operationId: marker.id, digest: marker.digest };
   const plan = { entries: next, head: { ...fields, parts, copying: isLast ? undefined : copying } };
-  const base = view.head ?? newHead(location.chatId, now);
+  const base = head ?? newHead(location.chatId, now);
   const done = isLast ? operation : undefined;
   return await commitPlan(context, location, view, base, plan, { method, now, operation: done, signal });
 }

@@ -7,6 +7,7 @@ import { checkRunChange } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
 import { isSameMessage, LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
+import { firstIds } from "../siblings/continuations.ts";
 import { leavingFrom } from "../siblings/leave.ts";
 import type { ChatLocation } from "../threads.ts";
 import { patched } from "../write/changes.ts";
@@ -136,8 +137,7 @@ async function begin<M extends Identified>(
           // A repeated call makes the unfinished answer of its first attempt again.
           const isRetry = before?.messageId === messageId && next.at(-1)?.message.id === messageId;
           const isTaken =
-            next.some(({ message }) => message.id === messageId) ||
-            Object.values(head.parts ?? {}).some(({ first: [id] }) => id === messageId);
+            next.some(({ message }) => message.id === messageId) || firstIds(head.parts ?? {}).has(messageId);
           if (isTaken && !isRetry && messageId !== continues)
             throw new StoreError(
               "CONFLICT",

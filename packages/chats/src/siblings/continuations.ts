@@ -155,6 +155,11 @@ export function withinBounds(
   return oldest ? withinBounds(without(all, oldest[0]), bounds, newest) : all;
 }
 
+/** The ids of the first messages: of siblings, an id names one. */
+export function firstIds(all: Continuations): ReadonlySet<string> {
+  return new Set(Object.values(all).map(({ first: [id] }) => id));
+}
+
 /** The part of the inactive sibling whose first message has this id. */
 export function partOf(all: Continuations, messageId: string): string | undefined {
   return Object.entries(all).find(([, one]) => one.in === undefined && one.first[0] === messageId)?.[0];

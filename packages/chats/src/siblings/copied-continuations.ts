@@ -1,8 +1,9 @@
-import { jsonCodec, type Revision } from "@scrollback/store-core";
+import type { Revision } from "@scrollback/store-core";
 import type { ChatEntry, Identified } from "../chat.ts";
 import type { ChatContext } from "../read/context.ts";
-import { entryOf, messageOf, type StoredEntry } from "../read/entries.ts";
+import { entryOf, type StoredEntry } from "../read/entries.ts";
 import type { Continuation, Continuations } from "./continuations.ts";
+import { storePart } from "./leave.ts";
 
 /** A continuation that is not active, with its messages. */
 export interface ChatContinuation<M> {
@@ -44,33 +45,27 @@ export async function readContinuations<M extends Identified>(
 
 /** Stores continuations as parts of a thread, for the commit at `base` that names them. */
 export async function writeContinuations<M extends Identified>(
-  { parts, stores }: ChatContext<M>,
+  context: ChatContext<M>,
   threadId: string,
   base: Revision,
   path: readonly StoredEntry<M>[],
   all: readonly ChatContinuation<M>[],
   signal: AbortSignal | undefined,
 ): Promise<Continuations> {
-  const { ttlMs } = stores.settings;
   const made = new Map<string, readonly [part: string, Continuation]>();
   const entriesOf = new Map(all.map(({ id, entries }) => [id, entries]));
   for (const { id, in: of, behind, leftAt, entries } of all) {
-    const messages = entries.map((entry) => messageOf<M>({ ...entry, writes: 0 }));
-    const part = await parts.write(threadId, base, messages, { signal });
     const branch: readonly ChatEntry<M>[] = of === undefined ? path : (entriesOf.get(of) ?? []);
     const before = behind === null ? -1 : branch.findLastIndex(({ message }) => message.id === behind);
     const beside = branch[before + 1];
-    const [first] = entries as [ChatEntry<M>];
+    const stored = { behind, leftAt, entries: entries.map((entry) => ({ ...entry, writes: 0 })) };
+    const [part, continuation] = await storePart(context, threadId, base, stored, signal);
     made.set(id, [
       part,
       {
+        ...continuation,
         ...(of !== undefined && { in: made.get(of)?.[0] ?? of }),
-        behind,
         ...(beside && { beside: [beside.message.id, beside.createdAt] }),
-        first: [first.message.id, first.createdAt],
-        leftAt,
-        bytes: Buffer.byteLength(jsonCodec.encode(messages)),
-        ...(ttlMs !== undefined && { expiresAt: Date.now() + ttlMs }),
       },
     ]);
   }

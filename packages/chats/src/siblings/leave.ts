@@ -5,7 +5,7 @@ import type { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { LOST, messageOf, type StoredEntry } from "../read/entries.ts";
 import { isRunning, type StoredRun } from "../read/head.ts";
-import type { Left } from "./continuations.ts";
+import type { Continuation, Left } from "./continuations.ts";
 
 /** Messages that a change drops from the path, and the chat keeps. */
 export interface Leaving<M> {
@@ -40,7 +40,7 @@ export function leavingFrom<M extends Identified>(
  * @throws StoreError `TOO_LARGE` if it does not fit in one commit.
  */
 export async function leave<M extends Identified>(
-  { parts, stores }: ChatContext<M>,
+  context: ChatContext<M>,
   view: ChatView<M>,
   { behind, entries }: Leaving<M>,
   taken: ReadonlySet<string | undefined>,
@@ -50,25 +50,43 @@ export async function leave<M extends Identified>(
   const kept = entries.map((entry) =>
     taken.has(entry.message.id) ? { ...entry, message: { ...entry.message, id: randomUUID() } } : entry,
   );
-  const messages = kept.map(messageOf);
-  const { ttlMs } = stores.settings;
-  const [first] = kept as [StoredEntry<M>];
-  const part = await parts
-    .write(view.store.threadId, view.revision as Revision, messages, { signal })
-    .catch((error) => {
-      throw StoreError.is(error, "TOO_LARGE") ? tooLarge(error) : error;
-    });
-  const continuation = {
-    behind,
-    first: [first.message.id, first.createdAt] as const,
-    leftAt,
-    bytes: Buffer.byteLength(jsonCodec.encode(messages)),
-    ...(ttlMs !== undefined && { expiresAt: leftAt + ttlMs }),
-  };
+  const { threadId } = view.store;
+  const stored = { behind, leftAt, entries: kept };
+  const [part, continuation] = await storePart(
+    context,
+    threadId,
+    view.revision as Revision,
+    stored,
+    signal,
+  ).catch((error) => {
+    throw StoreError.is(error, "TOO_LARGE") ? tooLarge(error) : error;
+  });
   const ids = new Map(
     entries.map(({ message }, index) => [message.id, kept[index]?.message.id ?? message.id]),
   );
   return { part, continuation, ids };
+}
+
+/** Stores messages as a part of a chat's thread, for the commit at `base` that names it. @returns what the head says of it. */
+export async function storePart<M extends Identified>(
+  { parts, stores, now }: ChatContext<M>,
+  threadId: string,
+  base: Revision,
+  { behind, leftAt, entries }: Pick<Continuation, "behind" | "leftAt"> & Pick<Leaving<M>, "entries">,
+  signal: AbortSignal | undefined,
+): Promise<readonly [part: string, Continuation]> {
+  const { ttlMs } = stores.settings;
+  const messages = entries.map(messageOf);
+  const [first] = entries as [StoredEntry<M>];
+  const part = await parts.write(threadId, base, messages, { signal });
+  const continuation: Continuation = {
+    behind,
+    first: [first.message.id, first.createdAt],
+    leftAt,
+    bytes: Buffer.byteLength(jsonCodec.encode(messages)),
+    ...(ttlMs !== undefined && { expiresAt: now() + ttlMs }),
+  };
+  return [part, continuation];
 }
 
 function tooLarge(cause: StoreError): StoreError {

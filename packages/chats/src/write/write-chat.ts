@@ -18,6 +18,7 @@ import {
   afterChange,
   afterSwitch,
   type Continuations,
+  firstIds,
   type Left,
   withinBounds,
   without,
@@ -181,11 +182,12 @@ export async function commitPlan<M extends Identified>(
     const changed = afterChange(all, view.entries, entries, view.isWhole, left);
     return enters === undefined ? changed : afterSwitch(changed, enters);
   };
-  assertDistinct(method, change(), view.entries, entries);
-  const siblings = Object.values(parts).map(({ first: [id] }) => id);
-  const taken = new Set([...entries.map(({ message }) => message.id), fields.run?.messageId, ...siblings]);
-  const left = leaves && (await leave(context, view, leaves, taken, now, signal));
-  const changed = change(left);
+  const unleft = change();
+  assertDistinct(method, unleft, view.entries, entries);
+  const taken = () =>
+    new Set([...entries.map(({ message }) => message.id), fields.run?.messageId, ...firstIds(parts)]);
+  const left = leaves && (await leave(context, view, leaves, taken(), now, signal));
+  const changed = left ? change(left) : unleft;
   const continuations = left ? withinBounds(changed, context, left) : changed;
   const next = withFields(base, {
     parts: Object.keys(continuations).length > 0 ? continuations : undefined,
@@ -226,7 +228,7 @@ function assertDistinct<M extends Identified>(
   before: readonly StoredEntry<M>[],
   after: readonly StoredEntry<M>[],
 ): void {
-  const firsts = new Set(Object.values(all).map(({ first: [id] }) => id));
+  const firsts = firstIds(all);
   if (firsts.size === 0) return;
   const there = new Set(before.map(({ message }) => message.id));
   for (const { message } of after)

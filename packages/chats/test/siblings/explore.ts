@@ -38,49 +38,49 @@ const CHAT = "chats:chat:ada:c";
 
 /** Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed. */
 export async function explore(scope: Scope): Promise<Explored> {
-  const current: { run?: Execution } = {};
-  return await withoutChance(
-    () => current.run?.newId() ?? "",
-    async () => {
-      const choices: Choice[] = [];
-      const seen = new Set<string>();
-      for (let executions = 1; ; executions++) {
-        await ended();
-        const run = new Execution(scope);
-        current.run = run;
-        const problem = await run.run(choices, seen);
-        const found = { executions, states: seen.size };
-        if (problem !== undefined)
-          return { ...found, problem: `${problem}\n${run.network.trace.join("\n")}` };
-        while (choices.length > 0 && (choices.at(-1)?.taken ?? 0) + 1 >= (choices.at(-1)?.count ?? 0))
-          choices.pop();
-        const last = choices.at(-1);
-        if (!last) return found;
-        last.taken += 1;
-      }
-    },
-  );
+  const choices: Choice[] = [];
+  const seen = new Set<string>();
+  return await executeAll(scope, async (run, executions) => {
+    const problem = await run.run(choices, seen);
+    const found = { executions, states: seen.size };
+    if (problem !== undefined) return { ...found, problem };
+    while (choices.length > 0 && (choices.at(-1)?.taken ?? 0) + 1 >= (choices.at(-1)?.count ?? 0))
+      choices.pop();
+    const last = choices.at(-1);
+    if (!last) return found;
+    last.taken += 1;
+    return undefined;
+  });
 }
 
 /** Runs a scope `count` times, each time in an order that a seed decides. */
 export async function sample(scope: Scope, count: number): Promise<Explored> {
-  const current: { run?: Execution } = {};
+  return await executeAll(scope, async (run, seed) => {
+    const problem = await run.runRandomly(seed);
+    if (problem !== undefined) return { executions: seed, states: 0, problem: `seed ${seed}: ${problem}` };
+    return seed === count ? { executions: count, states: 0 } : undefined;
+  });
+}
+
+/** Executes a scope until one execution ends the exploration. */
+async function executeAll(
+  scope: Scope,
+  execute: (run: Execution, executions: number) => Promise<Explored | undefined>,
+): Promise<Explored> {
+  let run = new Execution(scope);
   return await withoutChance(
-    () => current.run?.newId() ?? "",
+    () => run.newId(),
     async () => {
-      for (let seed = 1; seed <= count; seed++) {
+      for (let executions = 1; ; executions++) {
         await ended();
-        const run = new Execution(scope);
-        current.run = run;
-        const problem = await run.runRandomly(seed);
-        if (problem !== undefined)
-          return {
-            executions: seed,
-            states: 0,
-            problem: `seed ${seed}: ${problem}\n${run.network.trace.join("\n")}`,
-          };
+        run = new Execution(scope);
+        const found = await execute(run, executions);
+        if (!found) continue;
+        const { problem } = found;
+        return problem === undefined
+          ? found
+          : { ...found, problem: `${problem}\n${run.network.trace.join("\n")}` };
       }
-      return { executions: count, states: 0 };
     },
   );
 }

@@ -58,12 +58,13 @@ export class Parts {
     const expiry = ttlMs !== undefined && { expiresAt: Date.now() + ttlMs + DAY };
     const content = { version: 0, order: 0, value: { base }, ...expiry };
     const place = { key: part, id: ENTRY };
-    await this.#indexOf(threadId).insert(place, content, call);
+    const index = this.#indexOf(threadId);
+    await index.insert(place, content, call);
     try {
       await this.#open(threadId, part).commit({ append: messages }, { expectedRevision: null, ...call });
     } catch (error) {
       // Nothing was written.
-      if (StoreError.is(error, "TOO_LARGE")) await this.#indexOf(threadId).remove(place, call);
+      if (StoreError.is(error, "TOO_LARGE")) await index.remove(place, call);
       throw error;
     }
     return part;
@@ -115,24 +116,19 @@ export class Parts {
     isWritten: boolean,
     call: { signal?: AbortSignal },
   ): Promise<void> {
-    const store = this.#open(threadId, part);
-    const { revision } = await store.read({ limit: 0, ...call });
-    if (revision === null && !isWritten) {
-      // Another sweep may have erased it.
-      if ((await this.#indexOf(threadId).entriesOf(part, call)).length === 0) return;
-      if (await this.#refuseWrite(threadId, part, call)) return await this.#forget(threadId, part, call);
-    }
-    await this.#stores.deleteThread(store.threadId, call);
-    await this.#forget(threadId, part, call);
-  }
-
-  async #forget(threadId: string, part: string, call: { signal?: AbortSignal }): Promise<void> {
-    await this.#indexOf(threadId).remove({ key: part, id: ENTRY }, call);
+    const index = this.#indexOf(threadId);
+    const { revision } = await this.#open(threadId, part).read({ limit: 0, ...call });
+    const isUnwritten = revision === null && !isWritten;
+    // Another sweep may have erased it.
+    if (isUnwritten && (await index.entriesOf(part, call)).length === 0) return;
+    if (!isUnwritten || !(await this.#refuseWrite(threadId, part, call)))
+      await this.#stores.deleteThread(threadOf(threadId, part), call);
+    await index.remove({ key: part, id: ENTRY }, call);
   }
 
   /** Puts a mark in the place of a part. Returns false if the part is there by now. */
   async #refuseWrite(threadId: string, part: string, call: { signal?: AbortSignal }): Promise<boolean> {
-    const store = this.#stores.open(this.#open(threadId, part).threadId, { ttlMs: LATE_WRITE_MS });
+    const store = this.#stores.open(threadOf(threadId, part), { ttlMs: LATE_WRITE_MS });
     try {
       await store.commit({ metadata: { erased: true } }, { expectedRevision: null, ...call });
       return true;
