@@ -18,7 +18,7 @@ const report = process.env.SCROLLBACK_REPORT;
 const suites =
   process.env.SCROLLBACK_DEEP === "1"
     ? [
-        "packages/store-*/test/conformance{,-cluster,-pglite}.deep.test.ts",
+        "packages/store-*/test/conformance{,-cluster,-d1,-pglite}.deep.test.ts",
         "examples/{sql,mariadb}/test/conformance.deep.test.ts",
       ]
     : [];

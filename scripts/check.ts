@@ -66,7 +66,11 @@ const build: Part = {
   minutes: 1,
   command: ["turbo", "run", "build", "--output-logs=errors-only"],
 };
-const types: Part = { name: "types", minutes: 1.5, command: ["tsc", "-b", ".", "examples/web-chat", "site"] };
+const types: Part = {
+  name: "types",
+  minutes: 1.5,
+  command: ["tsc", "-b", ".", "examples/web-chat", "examples/cloudflare/page", "site"],
+};
 const pages: Part = { name: "pages", minutes: 0.1, command: ["npm", "run", "--silent", "pages"] };
 const units = tests("unit tests", 3.5, ["unit"]);
 // More workers than cores, because these tests wait for servers.

@@ -62,6 +62,7 @@ export const navigation: readonly Group[] = [
       ["MongoDB", "reference/store-mongo"],
       ["DynamoDB", "reference/store-dynamo"],
       ["PostgreSQL", "reference/store-postgres"],
+      ["Cloudflare", "reference/store-cloudflare"],
       ["The contract of an adapter", "reference/adapter-contract"],
     ],
   },

@@ -1,3 +1,3 @@
 import { declareMutants } from "./mutants/declare-mutants.ts";
 
-declareMutants("documents", "sqlite", "redis", "postgres");
+declareMutants("documents", "sqlite-documents", "sqlite", "redis", "postgres");

@@ -18,6 +18,7 @@ const bin = (name: string) => join(root, "node_modules/.bin", name);
 const folders = {
   "@scrollback/documents": "packages/documents",
   "@scrollback/reducers": "packages/reducers",
+  "@scrollback/store-cloudflare": "packages/store-cloudflare",
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
   "@scrollback/store-mongo": "packages/store-mongo",

@@ -8,6 +8,7 @@ import { wrapDriver } from "../../conformance-tests/src/wrapped-driver.ts";
 import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.ts";
 import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
 import { documentsHarness } from "../../packages/documents/test/harness.ts";
+import { sqliteDocumentsHarness } from "../../packages/documents/test/sqlite/harness.ts";
 
 // Runs clauses on one backend, all named by environment variables. The source contains a mutant, or none.
 
@@ -44,6 +45,7 @@ const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   slow: async () => () => lateHarness(500),
   loopback: async () => () => loopbackHarness(),
   documents: async () => () => documentsHarness(),
+  "sqlite-documents": async () => () => sqliteDocumentsHarness(),
   sqlite: async () => (await import("../../packages/store-sqlite/test/harness.ts")).createSqliteHarness,
   redis: async () => {
     const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");

@@ -133,8 +133,13 @@ export interface HeadListing {
   readonly next?: string | undefined;
 }
 
-/** The capabilities of a {@link DocumentDatabase}, as frozen plain data. */
-export interface DocumentCapabilities extends Pick<DriverCapabilities, "backend" | "sharing"> {
+/**
+ * The capabilities of a {@link DocumentDatabase}, as frozen plain data. Default for a message 16 MiB, for a commit 64 MiB, and for a
+ * deletion 24 hours.
+ */
+export interface DocumentCapabilities
+  extends Pick<DriverCapabilities, "backend" | "sharing">,
+    Partial<Pick<DriverCapabilities, "maxMessageBytes" | "maxCommitBytes" | "deletedWithinMs">> {
   /**
    * The maximum size of a document: of its texts in UTF-8 bytes, with 64 bytes per message and page of a head. At least 384 KiB. Larger
    * content is split into several pages. An adapter whose encoding adds more than that states less than its database's limit.

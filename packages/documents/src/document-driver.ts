@@ -19,7 +19,7 @@ import {
 } from "@scrollback/store-core/driver";
 import { type Clock, systemClock } from "@scrollback/store-core/internal";
 import { LRUCache } from "lru-cache";
-import type { DocumentDatabase, Head, Page } from "./database.ts";
+import type { DocumentCapabilities, DocumentDatabase, Head, Page } from "./database.ts";
 import { loadPages } from "./driver/load-pages.ts";
 import { ThreadMemory } from "./driver/thread-memory.ts";
 import { damagedHead, ThreadWriter, tooManyWriters } from "./driver/thread-writer.ts";
@@ -68,11 +68,22 @@ export class DocumentDriver implements Driver {
 
   constructor(database: DocumentDatabase, { clock = systemClock }: DocumentDriverOptions = {}) {
     this.#database = database;
-    const { backend, sharing, maxDocumentBytes } = database.capabilities;
+    const { maxDocumentBytes, ...given } = database.capabilities;
     this.#options = { clock, limits: limitsOf(maxDocumentBytes) };
-    this.capabilities = Object.freeze({
-      backend,
-      sharing,
+    this.capabilities = DocumentDriver.capabilitiesOf(given, database.index !== undefined);
+    this.target = database.target;
+    this.index = database.index;
+    this.worksWithoutSetup = database.worksWithoutSetup;
+    const { setup } = database;
+    if (setup) this.setup = () => setup.call(database);
+  }
+
+  /** The capabilities of a driver over a database, for one that passes its requests on to such a driver. */
+  static capabilitiesOf(
+    given: Omit<DocumentCapabilities, "maxDocumentBytes">,
+    hasIndex: boolean,
+  ): DriverCapabilities {
+    return Object.freeze({
       roundTrips: Object.freeze({ commit: 1, read: 1 }),
       maxMessageBytes: 16 * 1024 ** 2,
       maxCommitBytes: 64 * 1024 ** 2,
@@ -80,13 +91,9 @@ export class DocumentDriver implements Driver {
       expiry: true,
       trimmedWithinCommits: TRIMMED_WITHIN_COMMITS,
       deletedWithinMs: DELETED_WITHIN_MS,
-      ...(database.index && { index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) }),
+      ...given,
+      ...(hasIndex && { index: Object.freeze({ maxValueBytes: MAX_VALUE_BYTES }) }),
     });
-    this.target = database.target;
-    this.index = database.index;
-    this.worksWithoutSetup = database.worksWithoutSetup;
-    const { setup } = database;
-    if (setup) this.setup = () => setup.call(database);
   }
 
   setup?: NonNullable<Driver["setup"]>;

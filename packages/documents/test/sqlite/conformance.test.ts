@@ -1,0 +1,4 @@
+import { runConformance } from "@scrollback/conformance";
+import { sqliteDocumentsHarness } from "./harness.ts";
+
+runConformance({ name: "SQLite documents", createHarness: sqliteDocumentsHarness });

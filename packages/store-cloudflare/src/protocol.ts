@@ -1,0 +1,77 @@
+import { StoreError } from "@scrollback/store-core";
+import {
+  type CommitRequest,
+  type Driver,
+  type EntryIndex,
+  type ErrorClassification,
+  errorTable,
+} from "@scrollback/store-core/driver";
+
+/** Sends a request to a Durable Object, and returns its reply. */
+export type Send = (request: Request) => Promise<Response>;
+
+/**
+ * What the request of a verb may have that is not sent: a signal, a time of this process, and that the operation is new, because a
+ * request may arrive twice.
+ */
+export type Unsendable = Partial<Pick<CommitRequest, "signal" | "sendBefore" | "isNewOperation">>;
+
+/** A verb of a driver, or of its index: the path of a request. */
+export type Verb =
+  | "commit"
+  | "read"
+  | "delete"
+  | "list"
+  | "setup"
+  | Exclude<keyof EntryIndex, "nearestEntries">;
+
+interface RemoteFailure extends ErrorClassification {
+  readonly cause: string;
+}
+
+/** The body of a reply, as JSON. */
+export type Reply<T> = { readonly value: T; readonly error?: undefined } | { readonly error: RemoteFailure };
+
+/** Executes the requests of a `RemoteDriver`: the body of each is the request of one verb. */
+export function serve(driver: Driver, index: EntryIndex): Send {
+  const verbs: Readonly<Record<Verb, (request: never) => unknown>> = {
+    commit: (request) => driver.commit(request),
+    read: (request) => driver.read(request),
+    delete: (request) => driver.delete(request),
+    list: (request) => driver.list(request),
+    setup: () => driver.setup?.(),
+    insertEntry: (request) => index.insertEntry(request),
+    updateEntry: (request) => index.updateEntry(request),
+    removeEntry: (request) => index.removeEntry(request),
+    entriesOf: (request) => index.entriesOf(request),
+    listEntries: (request) => index.listEntries(request),
+    listIndexes: (request) => index.listIndexes(request),
+  };
+  return async (received) => {
+    const verb = new URL(received.url).pathname.slice(1);
+    const { sendWithinMs, ...rest } = (await received.json()) as {
+      readonly sendWithinMs?: number;
+      readonly limit?: number | null;
+    };
+    const request = {
+      ...rest,
+      // JSON has no infinity.
+      ...(rest.limit === null && { limit: Number.POSITIVE_INFINITY }),
+      ...(sendWithinMs !== undefined && { sendBefore: performance.now() + sendWithinMs }),
+    };
+    try {
+      if (!Object.hasOwn(verbs, verb))
+        throw new StoreError("UNSUPPORTED", `${verb} is not a verb of a driver`);
+      return Response.json({ value: await verbs[verb as Verb](request as never) });
+    } catch (error) {
+      return Response.json({ error: { ...classified(driver, error), cause: String(error) } });
+    }
+  };
+}
+
+function classified(driver: Driver, error: unknown): ErrorClassification {
+  const { permanent } = errorTable(driver.capabilities.backend);
+  if (!StoreError.is(error)) return driver.classifyError(error) ?? permanent("the backend failed; see cause");
+  const { code, message, retryable, sequence } = error;
+  return { code, message, retryable, ...(sequence !== undefined && { sequence }) };
+}
