@@ -58,6 +58,7 @@ export const navigation: readonly Group[] = [
     text: "Backends",
     pages: [
       ["SQLite", "reference/store-sqlite"],
+      ["libSQL", "reference/store-libsql"],
       ["Redis", "reference/store-redis"],
       ["MongoDB", "reference/store-mongo"],
       ["DynamoDB", "reference/store-dynamo"],

@@ -21,6 +21,7 @@ const folders = {
   "@scrollback/store-cloudflare": "packages/store-cloudflare",
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
+  "@scrollback/store-libsql": "packages/store-libsql",
   "@scrollback/store-mongo": "packages/store-mongo",
   "@scrollback/store-postgres": "packages/store-postgres",
   "@scrollback/store-redis": "packages/store-redis",
@@ -201,6 +202,19 @@ test("SQLite's tarball works in an empty folder", async () => {
   const output = await consume(
     [tarball("@scrollback/store-core"), tarball("@scrollback/store-sqlite")],
     tenLines(`"sqlite:chats.db"`),
+  );
+  expect(output).toBe("Hello Hi!\n");
+});
+
+test("libSQL's tarball works in an empty folder with only its client", async () => {
+  const output = await consume(
+    [
+      ...(["@scrollback/store-core", "@scrollback/documents", "@scrollback/store-libsql"] as const).map(
+        tarball,
+      ),
+      "@libsql/client@0.18",
+    ],
+    tenLines(`"libsql:chats.db"`),
   );
   expect(output).toBe("Hello Hi!\n");
 });

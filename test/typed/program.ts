@@ -25,6 +25,7 @@ import { type ChatMessage, createMemoryStores, type MessageTraits, openStores } 
 import { anthropicTraits } from "@scrollback/store-core/anthropic";
 import { openaiTraits } from "@scrollback/store-core/openai";
 import { createDynamoStores } from "@scrollback/store-dynamo";
+import { createLibsqlStores } from "@scrollback/store-libsql";
 import { createMongoStores } from "@scrollback/store-mongo";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { createRedisStores } from "@scrollback/store-redis";
@@ -91,6 +92,8 @@ export async function others(): Promise<UIMessage[][]> {
   // @ts-expect-error: traits are missing
   createRedisStores<UIMessage>({ url });
   // @ts-expect-error: traits are missing
+  createLibsqlStores<UIMessage>({ url });
+  // @ts-expect-error: traits are missing
   createMongoStores<UIMessage>({ url });
   // @ts-expect-error: traits are missing
   createPostgresStores<UIMessage>({ url });
@@ -101,6 +104,7 @@ export async function others(): Promise<UIMessage[][]> {
     createMemoryStores({ traits }),
     createSqliteStores({ url, traits }),
     createRedisStores({ url, traits }),
+    createLibsqlStores({ url, traits }),
     createMongoStores({ url, traits }),
     createPostgresStores({ url, traits }),
     createDynamoStores({ url, traits }),

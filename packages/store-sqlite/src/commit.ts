@@ -7,7 +7,7 @@ import {
   SequenceBounds,
 } from "@scrollback/store-core/driver";
 import { detachThread, sweep } from "./remove.ts";
-import { liveThread, type OperationRow, type Statements, type ThreadRow, toStored } from "./statements.ts";
+import { liveThread, type Statements, type ThreadRow, toStored } from "./statements.ts";
 
 /** A commit sweeps this number of an expired thread's messages, plus the number that it appends, so that sweeping keeps up. */
 const SWEPT_MESSAGES = 100;
@@ -26,7 +26,7 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   const thread = liveThread(found, now);
   const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (thread && !isNew) {
-    const known = statements.findOperation.get(thread.key, request.operationId) as OperationRow | undefined;
+    const known = statements.findOperation(thread.key, request.operationId);
     if (known) {
       return known.digest === request.digest
         ? { outcome: "repeated", revision: formatRevision(thread.incarnation, known.number) }
@@ -94,11 +94,5 @@ function insertThread(
   { threadId, newIncarnation, createdAt }: CommitRequest,
   expiresAt: number | null,
 ): number {
-  const { lastInsertRowid } = statements.insertThread.run(
-    toStored(threadId),
-    newIncarnation,
-    createdAt,
-    expiresAt,
-  );
-  return Number(lastInsertRowid);
+  return Number(statements.insertThread(toStored(threadId), newIncarnation, createdAt, expiresAt)?.[0]);
 }

@@ -1,4 +1,3 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type EntriesRequest,
   EntryPage,
@@ -9,8 +8,9 @@ import {
   SortKey,
   type StoredEntry,
 } from "@scrollback/store-core/driver";
+import type { Connection, Values } from "./clients/index.ts";
 import { rowsByPrefix } from "./rows-by-prefix.ts";
-import { fromStored, prepare, prepareAllValues, prepareCommand, toStored } from "./statements.ts";
+import { fromStored, toStored } from "./statements.ts";
 
 /** The number of expired entries that a write removes. */
 const SWEPT_ENTRIES = 100;
@@ -28,34 +28,29 @@ export class Entries {
   readonly #listDown;
   readonly #names;
 
-  constructor(database: DatabaseSync, prefix: string) {
+  constructor(connection: Connection, prefix: string) {
     const table = `${prefix}entries`;
     const isAlive = "(expires_at IS NULL OR expires_at > ?)";
-    this.#find = prepare(
-      database,
-      `SELECT version AS version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
+    this.#find = connection.first(
+      `SELECT version FROM ${table} WHERE name = ? AND key = ? AND id = ? AND ${isAlive}`,
     );
-    this.#findAll = prepareAllValues(
-      database,
+    this.#findAll = connection.all(
       `SELECT ${COLUMNS} FROM ${table} WHERE name = ? AND key = ? AND ${isAlive}`,
     );
-    this.#insert = prepareCommand(database, `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
-    this.#delete = prepareCommand(database, `DELETE FROM ${table} WHERE name = ? AND key = ? AND id = ?`);
-    this.#deleteExpired = prepareCommand(
-      database,
+    this.#insert = connection.command(`INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#delete = connection.command(`DELETE FROM ${table} WHERE name = ? AND key = ? AND id = ?`);
+    this.#deleteExpired = connection.command(
       `DELETE FROM ${table} WHERE (name, sort) IN
         (SELECT name, sort FROM ${table} WHERE name = ? AND expires_at <= ? LIMIT ${SWEPT_ENTRIES})`,
     );
     const page = (comparison: string, direction: string) =>
-      prepareAllValues(
-        database,
+      connection.all(
         `SELECT ${COLUMNS} FROM ${table} WHERE name = ? AND sort ${comparison} ? AND ${isAlive} ORDER BY sort ${direction} LIMIT ?`,
       );
     this.#listUp = page(">", "ASC");
     this.#listDown = page("<", "DESC");
-    this.#names = prepare(
-      database,
-      `SELECT DISTINCT name AS name FROM ${table} WHERE name >= ifnull(?, x'') AND name IS NOT ? AND length(name) > 0 AND ${isAlive} ORDER BY name LIMIT ?`,
+    this.#names = connection.all(
+      `SELECT DISTINCT name FROM ${table} WHERE name >= ifnull(?, x'') AND name IS NOT ? AND length(name) > 0 AND ${isAlive} ORDER BY name LIMIT ?`,
     );
   }
 
@@ -90,20 +85,19 @@ export class Entries {
 
   names(request: IndexesRequest): IndexListing {
     const { prefix, limit } = request;
-    const rows = rowsByPrefix<Readonly<Record<string, SQLOutputValue>>>(
+    const rows = rowsByPrefix(
       { prefix, after: IndexListing.nameOfCursor(request), limit: limit + 1 },
-      ({ name }) => name,
-      (from, except, most) => this.#names.all(from, except, Date.now(), most),
+      (from, except, most) => this.#names(from, except, Date.now(), most),
     );
     return IndexListing.of(
-      rows.map(({ name }) => fromStored(name)),
+      rows.map(([name]) => fromStored(name)),
       limit,
     );
   }
 
   #version({ index, key, id }: EntryPlace): number | null {
-    const found = this.#find.get(toStored(index), toStored(key), toStored(id), Date.now());
-    return found ? Number(found.version) : null;
+    const found = this.#find(toStored(index), toStored(key), toStored(id), Date.now());
+    return found ? Number(found[0]) : null;
   }
 
   #replace(put: EntryPut): void {
@@ -116,7 +110,7 @@ export class Entries {
 }
 
 /** The entry of the {@link COLUMNS}. A value that is not of its type fails when it is read. */
-function entryOf([key, id, version, order, value, expiresAt]: readonly SQLOutputValue[]): StoredEntry {
+function entryOf([key, id, version, order, value, expiresAt]: Values): StoredEntry {
   const entry = {
     key: fromStored(key),
     id: fromStored(id),

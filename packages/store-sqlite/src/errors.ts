@@ -1,19 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 import type { ErrorClassification } from "@scrollback/store-core/driver";
-
-/** SQLite's primary result codes, see https://sqlite.org/rescode.html. */
-const SQLITE_ERROR = 1;
-const SQLITE_BUSY = 5;
-const SQLITE_LOCKED = 6;
-const SQLITE_READONLY = 8;
-const SQLITE_IOERR = 10;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_CANTOPEN = 14;
-const SQLITE_PROTOCOL = 15;
-const SQLITE_TOOBIG = 18;
-const SQLITE_CONSTRAINT = 19;
-const SQLITE_NOTADB = 26;
+import { resultCode } from "./clients/index.ts";
 
 const busy: ErrorClassification = {
   code: "UNAVAILABLE",
@@ -33,43 +20,39 @@ const damagedRows: ErrorClassification = {
   message: rowsProblem("they contradict each other"),
 };
 
-/** The errors by result code. */
-const errorsByCode: Readonly<Record<number, ErrorClassification>> = {
-  [SQLITE_BUSY]: busy,
-  [SQLITE_LOCKED]: busy,
-  [SQLITE_PROTOCOL]: busy,
-  [SQLITE_READONLY]: {
+/** The errors by the name of their primary result code, see https://sqlite.org/rescode.html. */
+const errorsByCode: Readonly<Record<string, ErrorClassification>> = {
+  SQLITE_BUSY: busy,
+  SQLITE_LOCKED: busy,
+  SQLITE_PROTOCOL: busy,
+  SQLITE_READONLY: {
     code: "UNAVAILABLE",
     message: "sqlite: the database is read-only; give this user write access to the file and its directory",
   },
-  [SQLITE_IOERR]: {
+  SQLITE_IOERR: {
     code: "UNAVAILABLE",
-    message: "sqlite: the disk failed to read or write, or is full; see errcode of cause",
+    message: "sqlite: the disk failed to read or write, or is full; see cause",
   },
-  [SQLITE_CORRUPT]: damaged,
-  [SQLITE_CONSTRAINT]: damagedRows,
-  [SQLITE_FULL]: {
+  SQLITE_CORRUPT: damaged,
+  SQLITE_CONSTRAINT: damagedRows,
+  SQLITE_FULL: {
     code: "UNAVAILABLE",
     message: "sqlite: the disk is full; nothing was written, free some space and retry",
   },
-  [SQLITE_CANTOPEN]: {
+  SQLITE_CANTOPEN: {
     code: "UNAVAILABLE",
     message:
       "sqlite: the database file cannot be opened; it must be a file, and this user needs write access to it and its directory",
   },
-  [SQLITE_TOOBIG]: { code: "TOO_LARGE", message: "sqlite: the database's own limit on a value is too low" },
-  [SQLITE_NOTADB]: {
+  SQLITE_TOOBIG: { code: "TOO_LARGE", message: "sqlite: the database's own limit on a value is too low" },
+  // A number that no version of this package writes.
+  SQLITE_MISMATCH: damagedRows,
+  SQLITE_MISUSE: { code: "UNAVAILABLE", message: "client: the given database is closed" },
+  SQLITE_NOTADB: {
     code: "CORRUPT",
     message: "sqlite: the file is not a SQLite database, or it is encrypted; use another file",
   },
 };
-
-/** The primary result code of an error of `node:sqlite`; undefined for any other error. */
-function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-    return undefined;
-  return error.errcode & 0xff;
-}
 
 /** Whether the database is only locked by another connection or transaction. */
 export function isBusy(error: unknown): boolean {
@@ -78,22 +61,17 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Whether a caller's client is in a transaction of the caller. */
-function isInTransaction(code: number, error: unknown): boolean {
-  return code === SQLITE_ERROR && messageOf(error).includes("within a transaction");
+function isInTransaction(code: string, error: unknown): boolean {
+  return code === "SQLITE_ERROR" && messageOf(error).includes("within a transaction");
 }
 
-/** Classifies an error of `node:sqlite`; returns undefined for any other error. */
+/** Classifies an error of SQLite; returns undefined for any other error. */
 export function classifySqliteError(error: unknown): ErrorClassification | undefined {
-  if (error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE") {
-    return { code: "UNAVAILABLE", message: "client: the given database is closed" };
-  }
-  // A number that no version of this package writes.
-  if (error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE") return damagedRows;
   const code = resultCode(error);
   if (code === undefined) return undefined;
   if (isInTransaction(code, error)) return busy;
   if (
-    code === SQLITE_ERROR &&
+    code === "SQLITE_ERROR" &&
     /no such (table|column)|has \d+ columns|already exists/.test(messageOf(error))
   ) {
     return {

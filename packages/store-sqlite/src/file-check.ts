@@ -33,10 +33,10 @@ export class FileCheck {
   }
 }
 
-/** The check of an open database; undefined for one without a file. */
+/** The check of an open database; undefined for one in memory. */
 export function fileCheckOf(source: SqliteSource): FileCheck | undefined {
   const path = pathOf(source);
-  return path == null ? undefined : new FileCheck(path);
+  return path === null ? undefined : new FileCheck(path);
 }
 
 /** The identity of the file at a path; undefined if it cannot be read. */

@@ -9,7 +9,7 @@ export type { SqliteOptions } from "./options.ts";
  * Creates stores in a SQLite file, which any number of processes on one machine can share. The first call of a store (or
  * `setup()`) opens the file and creates the tables, or migrates the tables of an older version. With `setup: false` only `setup()` does.
  *
- * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, `UNSUPPORTED` for a `url` where Node has no `node:sqlite`.
  * @example
  * const stores = createSqliteStores({ url: "sqlite:chats.db", maxMessages: 200 });
  * const store = stores.open("chat-1");

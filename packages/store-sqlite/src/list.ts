@@ -4,6 +4,7 @@ import {
   SequenceBounds,
   type ThreadListing,
 } from "@scrollback/store-core/driver";
+import type { Value, Values } from "./clients/index.ts";
 import { damagedThread } from "./errors.ts";
 import { rowsByPrefix } from "./rows-by-prefix.ts";
 import {
@@ -20,9 +21,12 @@ import {
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
 
 /** A row of `selectThreads`. */
-type ListedRow = Readonly<Record<keyof ThreadSummary, number | null>> & {
-  readonly id: string | Uint8Array<ArrayBuffer>;
-};
+type ListedRow = Readonly<Record<keyof ThreadSummary, number | null>> & { readonly id: Value };
+
+function toListed([id, ...values]: Values): ListedRow {
+  const [key, createdAt, expiresAt, updatedAt, pinned, compaction, first, next, number] = values as number[];
+  return { id, key, createdAt, expiresAt, updatedAt, pinned, compaction, first, next, number } as ListedRow;
+}
 
 /** Lists threads in the order of their ids. Must run in a read transaction. */
 export function listThreads(statements: Statements, request: ListRequest): ThreadListing {
@@ -32,12 +36,8 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
   const threads: ThreadListing["threads"][number][] = [];
   const corrupt: NonNullable<ThreadListing["corrupt"]>[number][] = [];
   let metadataLength = 0;
-  const found = rowsByPrefix<ListedRow>(
-    { prefix, after, limit: limit + 1 },
-    ({ id }) => id,
-    (from, except, most) => statements.selectThreads.all(from, except, most) as unknown as ListedRow[],
-  );
-  const rows = found.slice(0, limit);
+  const found = rowsByPrefix({ prefix, after, limit: limit + 1 }, statements.selectThreads);
+  const rows = found.slice(0, limit).map(toListed);
   let isEnd = found.length <= limit;
   let last: ListedRow | undefined;
   for (const row of rows) {
@@ -52,8 +52,7 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
       corrupt.push({ threadId, problem: damagedThread(IMPOSSIBLE).message });
       continue;
     }
-    const stored = statements.selectMetadata.get(row.key)?.text;
-    const metadata = stored === undefined ? undefined : fromStored(stored);
+    const metadata = statements.metadataOf(row.key);
     metadataLength += metadata?.length ?? 0;
     threads.push({
       threadId,
@@ -68,7 +67,7 @@ export function listThreads(statements: Statements, request: ListRequest): Threa
 
 /** The size of the texts of a thread's messages. */
 function bytesOf(statements: Statements, { key }: Pick<ThreadSummary, "key">): number {
-  return Number(statements.selectBytes.get(key)?.bytes);
+  return Number(statements.selectBytes(key)?.[0]);
 }
 
 /** Whether a row is one of a thread: one without commits is damage. */

@@ -1,48 +1,53 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { StoreError } from "@scrollback/store-core";
+import type { WithoutTimeout } from "./busy-timeout.ts";
+import { type Connection, openNodeSqlite } from "./clients/index.ts";
 import { Entries } from "./entries.ts";
 import { fileError } from "./errors.ts";
 import { fileCheckOf } from "./file-check.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate, missingTables, requireTables } from "./schema.ts";
-import { DatabaseSync } from "./sqlite.ts";
-import { prepare, prepareStatements, type Statements, Transactions } from "./statements.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
+import { Transactions } from "./transactions.ts";
 
 /** A database that is ready for the driver's verbs. */
 export interface OpenDatabase {
-  readonly database: DatabaseSync;
+  readonly connection: Connection;
+  readonly withoutTimeout: WithoutTimeout;
   readonly transactions: Transactions;
   readonly statements: Statements;
   readonly entries: Entries;
 }
 
 /** Opens the database without creating tables. A caller's client is used unchanged. @param makes whether a missing file is created. */
-export function connect(source: SqliteSource, makes: boolean): DatabaseSync {
-  if ("client" in source) return source.client;
+export function connect(source: SqliteSource, makes: boolean): Connection {
+  if ("connection" in source) return source.connection;
   if (source.path !== IN_MEMORY) {
     if (makes) createFile(source.path);
     else if (!existsSync(source.path)) throw missingTables();
   }
-  return new DatabaseSync(source.path);
+  return openNodeSqlite(source.path);
 }
 
 /** Prepares a connected database for use. Can be called again after a failure. @param makes whether missing tables are created. */
 export function prepareDatabase(
-  database: DatabaseSync,
+  connection: Connection,
+  withoutTimeout: WithoutTimeout,
   source: SqliteSource,
   prefix: string,
   makes: boolean,
 ): OpenDatabase {
-  if (!makes) requireTables(database, prefix);
-  if ("path" in source) setPragmas(database, source.synchronous);
-  assertEncoding(database);
-  const transactions = new Transactions(database, fileCheckOf(source));
-  migrate(database, transactions, prefix);
+  if (!makes) requireTables(connection, prefix);
+  if ("path" in source) setPragmas(connection, source.synchronous);
+  assertEncoding(connection);
+  const transactions = new Transactions(connection, withoutTimeout, fileCheckOf(source));
+  migrate(connection, transactions, prefix);
   return {
-    database,
+    connection,
+    withoutTimeout,
     transactions,
-    statements: prepareStatements(database, prefix),
-    entries: new Entries(database, prefix),
+    statements: prepareStatements(connection, prefix),
+    entries: new Entries(connection, prefix),
   };
 }
 
@@ -51,8 +56,8 @@ export function prepareDatabase(
  *
  * @throws StoreError `UNSUPPORTED` for a database in UTF-16.
  */
-function assertEncoding(database: DatabaseSync): void {
-  const encoding = prepare(database, "PRAGMA encoding").get()?.encoding;
+function assertEncoding(connection: Connection): void {
+  const encoding = connection.first("PRAGMA encoding")()?.[0];
   if (encoding === "UTF-8") return;
   throw new StoreError(
     "UNSUPPORTED",
@@ -72,9 +77,9 @@ function createFile(path: string): void {
   }
 }
 
-function setPragmas(database: DatabaseSync, synchronous: "full" | "normal"): void {
+function setPragmas(connection: Connection, synchronous: "full" | "normal"): void {
   // The page size applies only to a database without tables. With it, records of up to 2 KB need no overflow pages.
-  database.exec(`
+  connection.exec(`
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = ${synchronous};

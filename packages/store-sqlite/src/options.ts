@@ -1,7 +1,14 @@
 import { resolve } from "node:path";
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import { type Check, checkFactoryOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
-import { DatabaseSync } from "./sqlite.ts";
+import {
+  type Connection,
+  connectionOf,
+  fileOf,
+  isSqliteClient,
+  requireNodeSqlite,
+  type SqliteClient,
+} from "./clients/index.ts";
 
 /** Options of `createSqliteStores`: either `url` or `client`, and the options of every backend. */
 export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {
@@ -11,8 +18,11 @@ export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {
    * memory that ends with the factory.
    */
   url?: string;
-  /** Your own open database. The factory never closes it and does not change its pragmas. */
-  client?: DatabaseSync;
+  /**
+   * Your own open database: a `DatabaseSync` of `node:sqlite`, or a `Database` of better-sqlite3. The factory never closes it and does
+   * not change its pragmas.
+   */
+  client?: SqliteClient;
   /** The prefix of the table names: lower-case letters, digits and `_`, not starting with a digit. Default `scrollback_`. */
   tablePrefix?: string;
   /**
@@ -24,17 +34,16 @@ export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {
 
 /** The database that the options name. */
 export type SqliteSource =
-  | { readonly client: DatabaseSync }
+  | { readonly connection: Connection }
   | { readonly path: string; readonly synchronous: "full" | "normal" };
 
 /** The path of an in-memory database. */
 export const IN_MEMORY = ":memory:";
 
-/** The path of the database file; null for a database in memory, undefined if it is unknown. */
-export function pathOf(source: SqliteSource): string | null | undefined {
-  // Older versions of Node have no `location()`.
-  const path = "client" in source ? source.client.location?.() : source.path;
-  return path === IN_MEMORY ? null : path;
+/** The path of the database file; null for a database in memory. */
+export function pathOf(source: SqliteSource): string | null {
+  if ("connection" in source) return fileOf(source.connection);
+  return source.path === IN_MEMORY ? null : source.path;
 }
 
 const URL_FORMS = '"sqlite:chats.db", "sqlite:/var/lib/app/chats.db" or "sqlite::memory:"';
@@ -49,10 +58,9 @@ const isUrl: Check = (value) => {
 };
 
 const isClient: Check = (value) =>
-  // Older versions of Node have no isOpen.
-  value instanceof DatabaseSync && value.isOpen !== false
+  isSqliteClient(value)
     ? undefined
-    : "must be an open DatabaseSync of node:sqlite";
+    : "must be an open DatabaseSync of node:sqlite or Database of better-sqlite3";
 
 // Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
 const isTablePrefix: Check = (value) =>
@@ -67,7 +75,10 @@ const optionChecks: Readonly<Record<Exclude<keyof SqliteOptions, keyof StoreOpti
   synchronous: isOneOf("full", "normal"),
 };
 
-/** @throws StoreError `INVALID_ARGUMENT` that names the option and what it must be. */
+/**
+ * @throws StoreError `INVALID_ARGUMENT` that names the option and what it must be, `UNSUPPORTED` for a url where Node has no
+ *   `node:sqlite`.
+ */
 export function parseOptions<M>(options: SqliteOptions<M>): {
   source: SqliteSource;
   tablePrefix: string;
@@ -81,7 +92,7 @@ export function parseOptions<M>(options: SqliteOptions<M>): {
 
 function sourceOf(
   url: string | undefined,
-  client: DatabaseSync | undefined,
+  client: SqliteClient | undefined,
   synchronous: "full" | "normal" | undefined,
 ): SqliteSource {
   if (client !== undefined) {
@@ -89,9 +100,10 @@ function sourceOf(
     if (synchronous !== undefined) {
       invalid("createSqliteStores: synchronous goes with url only; set the pragma on your client");
     }
-    return { client };
+    return { connection: connectionOf(client) };
   }
   if (url === undefined) return invalid("createSqliteStores: give url or client");
+  requireNodeSqlite();
   const path = url.slice("sqlite:".length);
   return { path: path === IN_MEMORY ? path : resolve(path), synchronous: synchronous ?? "full" };
 }

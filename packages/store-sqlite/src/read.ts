@@ -12,7 +12,7 @@ import { fromStored, liveThread, type Statements, type ThreadRow, timesOf, toSto
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
   const thread = liveThread(statements.findThread(toStored(request.threadId)), Date.now());
   if (!thread) return NO_THREAD;
-  const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.text : undefined;
+  const metadata = request.metadata ? statements.metadataOf(thread.key) : undefined;
   return {
     revision: formatRevision(thread.incarnation, thread.number),
     count: SequenceBounds.countOf(thread),
@@ -21,7 +21,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
     newestCompaction: thread.newestCompaction,
     entries: selectEntries(statements, thread, SequenceBounds.selectRange(thread, request)),
     ...timesOf(thread),
-    ...(metadata !== undefined && { metadata: fromStored(metadata) }),
+    ...(metadata !== undefined && { metadata }),
   };
 }
 

@@ -50,7 +50,11 @@ export function sweep(statements: Statements, key: number, messages: number): vo
 
 /** Returns whether messages are left. If none are left, the thread is removed. */
 function sweepThread(statements: Statements, key: number, messages: number): boolean {
-  if (statements.deleteOldestMessages.run(key, key, messages).changes !== 0) return true;
+  const last = statements.findOldest(key, messages);
+  if (last !== undefined) {
+    statements.deleteMessages(key, 0, last + 1);
+    return true;
+  }
   statements.deleteAllMessages(key);
   statements.deleteAllCommits(key);
   statements.deleteMetadata(key);

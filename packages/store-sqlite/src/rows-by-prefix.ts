@@ -1,31 +1,29 @@
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { Value, Values } from "./clients/index.ts";
 import { fromStored, toStored } from "./statements.ts";
 
 /**
- * Reads at most `limit` rows, in the order of a name that is stored by {@link toStored}: those whose names begin with `prefix` and come after
+ * Reads at most `limit` rows, in the order of their first column, a name that is stored by {@link toStored}: those whose names begin with `prefix` and come after
  * `after`.
  *
  * @param select reads at most `most` rows from a name on, except one name; `null` for none. An empty buffer is bound as NULL, for which
  *   it must read from the first name that is stored as bytes.
  */
-export function rowsByPrefix<R>(
+export function rowsByPrefix(
   {
     prefix,
     after,
     limit,
   }: { readonly prefix: string; readonly after: string | undefined; readonly limit: number },
-  nameOf: (row: R) => SQLOutputValue | undefined,
-  select: (from: string | Uint8Array, except: SQLInputValue, most: number) => R[],
-): R[] {
+  select: (from: string | Uint8Array, except: Value, most: number) => readonly Values[],
+): readonly Values[] {
   const from = after ?? prefix;
   const except = after === undefined ? null : toStored(after);
-  const selectOfType = (first: string | Uint8Array, most: number): R[] => {
+  const selectOfType = (first: string | Uint8Array, most: number): readonly Values[] => {
     const rows = select(first, except, most);
     // Names of one type with one prefix are adjacent.
-    const end = rows.findIndex((row) => {
-      const name = nameOf(row);
-      return typeof name !== typeof first || !fromStored(name).startsWith(prefix);
-    });
+    const end = rows.findIndex(
+      ([name]) => typeof name !== typeof first || !fromStored(name).startsWith(prefix),
+    );
     return end < 0 ? rows : rows.slice(0, end);
   };
   // Names stored as bytes come after all names stored as text.

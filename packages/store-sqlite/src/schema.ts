@@ -1,6 +1,6 @@
-import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
-import { prepare, type Transactions } from "./statements.ts";
+import type { Connection } from "./clients/index.ts";
+import type { Transactions } from "./transactions.ts";
 
 /**
  * The migrations from an empty database to the current tables. A database's version is the number of its migrations, kept in
@@ -67,12 +67,12 @@ const steps: readonly ((prefix: string) => string)[] = [
  *
  * @throws StoreError `UNSUPPORTED` for tables of a newer version, which stay unchanged.
  */
-export function migrate(database: DatabaseSync, transactions: Transactions, prefix: string): void {
-  if (versionOf(database, prefix) === steps.length) return;
+export function migrate(connection: Connection, transactions: Transactions, prefix: string): void {
+  if (versionOf(connection, prefix) === steps.length) return;
   transactions.run("write", () => {
     // Read again, because another process may have been first.
-    for (const step of steps.slice(versionOf(database, prefix))) database.exec(step(prefix));
-    database.exec(`UPDATE ${prefix}schema SET version = ${steps.length}`);
+    for (const step of steps.slice(versionOf(connection, prefix))) connection.exec(step(prefix));
+    connection.exec(`UPDATE ${prefix}schema SET version = ${steps.length}`);
   });
 }
 
@@ -81,8 +81,8 @@ export function migrate(database: DatabaseSync, transactions: Transactions, pref
  *
  * @throws StoreError `UNAVAILABLE` for missing tables, and for those of an older version; `UNSUPPORTED` for those of a newer one.
  */
-export function requireTables(database: DatabaseSync, prefix: string): void {
-  if (versionOf(database, prefix) !== steps.length) throw missingTables();
+export function requireTables(connection: Connection, prefix: string): void {
+  if (versionOf(connection, prefix) !== steps.length) throw missingTables();
 }
 
 /** The error of a database without the tables of the stores, which must not be made. */
@@ -93,10 +93,10 @@ export function missingTables(): StoreError {
   );
 }
 
-function versionOf(database: DatabaseSync, prefix: string): number {
+function versionOf(connection: Connection, prefix: string): number {
   const tables = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  if (!prepare(database, tables).get(`${prefix}schema`)) return 0;
-  const version = Number(prepare(database, `SELECT version AS version FROM ${prefix}schema`).get()?.version);
+  if (!connection.first(tables)(`${prefix}schema`)) return 0;
+  const version = Number(connection.first(`SELECT version FROM ${prefix}schema`)()?.[0]);
   if (version <= steps.length) return version;
   throw new StoreError(
     "UNSUPPORTED",

@@ -17,6 +17,7 @@ import {
   type ThreadView,
 } from "@scrollback/store-core/driver";
 import { pause, systemClock, untilAborted } from "@scrollback/store-core/internal";
+import { withoutBusyTimeout } from "./busy-timeout.ts";
 import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy, rowsLeft } from "./errors.ts";
 import { listThreads } from "./list.ts";
@@ -136,9 +137,9 @@ export class SqliteDriver implements Driver {
     this.#closed = true;
     const opening = this.#opening;
     this.#opening = undefined;
-    if ("client" in this.#source) return;
+    if ("connection" in this.#source) return;
     const open = await opening?.catch(() => undefined);
-    open?.database.close();
+    open?.connection.close();
   }
 
   classifyError(error: unknown): ErrorClassification | undefined {
@@ -155,14 +156,18 @@ export class SqliteDriver implements Driver {
 
   async #connect(makes: boolean): Promise<OpenDatabase> {
     this.#assertOpen();
-    const database = connect(this.#source, makes);
+    const connection = connect(this.#source, makes);
+    const withoutTimeout = withoutBusyTimeout(connection);
     try {
       return await this.#whenFree(
-        () => prepareDatabase(database, this.#source, this.#tablePrefix, makes),
+        () =>
+          withoutTimeout(() =>
+            prepareDatabase(connection, withoutTimeout, this.#source, this.#tablePrefix, makes),
+          ),
         performance.now() + BUSY_DEADLINE_MS,
       );
     } catch (error) {
-      if ("path" in this.#source) database.close();
+      if ("path" in this.#source) connection.close();
       throw error;
     }
   }
@@ -231,7 +236,7 @@ export class SqliteDriver implements Driver {
     const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
     while (open && !this.#closed && performance.now() < deadline) {
       try {
-        if (open.statements.emptyLog.get()?.busy === 0) return;
+        if (open.withoutTimeout(open.statements.emptyLog)?.[0] === 0) return;
       } catch {
         return;
       }

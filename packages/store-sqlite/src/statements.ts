@@ -1,7 +1,6 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { MessageRecord, SequenceBounds, ThreadView, TrimSearch } from "@scrollback/store-core/driver";
+import type { Connection, Value, Values } from "./clients/index.ts";
 import { damagedThread } from "./errors.ts";
-import type { FileCheck } from "./file-check.ts";
 
 /**
  * Returns the stored form of a text: the text itself, or its bytes if it contains a NUL character. Some supported versions of
@@ -12,67 +11,9 @@ export function toStored(text: string): string | Uint8Array {
 }
 
 /** Returns the text of a stored value; empty if the value is not a text. */
-export function fromStored(stored: SQLOutputValue | undefined): string {
+export function fromStored(stored: Value | undefined): string {
   if (typeof stored === "string") return stored;
   return stored instanceof Uint8Array ? Buffer.from(stored).toString() : "";
-}
-
-/**
- * Prepares a statement with rows as objects, and with numbers, independent of the client's defaults. Each column that is read
- * by its name must have an alias: with other pragmas of the client, columns without one have other names.
- */
-export function prepare(database: DatabaseSync, sql: string): StatementSync {
-  const statement = database.prepare(sql);
-  statement.setReadBigInts(false);
-  // Older versions of Node have neither this method nor the default that it overrides.
-  statement.setReturnArrays?.(false);
-  return statement;
-}
-
-/**
- * Prepares a statement that returns the values of its first row, in the order of the columns. A row with names takes twice the
- * time, so it is used only by versions of Node that have no rows without.
- */
-function prepareValues(database: DatabaseSync, sql: string) {
-  const statement = prepare(database, sql);
-  if (returnsArrays(statement))
-    return (...parameters: SQLInputValue[]) => statement.get(...parameters) as unknown as Values | undefined;
-  return (...parameters: SQLInputValue[]): Values | undefined => {
-    const row = statement.get(...parameters);
-    return row && Object.values(row);
-  };
-}
-
-type Values = readonly SQLOutputValue[];
-
-/** Prepares a statement that returns the values of all rows, in the same way. */
-export function prepareAllValues(database: DatabaseSync, sql: string) {
-  const statement = prepare(database, sql);
-  if (returnsArrays(statement))
-    return (...parameters: SQLInputValue[]) => statement.all(...parameters) as unknown as readonly Values[];
-  return (...parameters: SQLInputValue[]): readonly Values[] =>
-    statement.all(...parameters).map((row) => Object.values(row));
-}
-
-/** Makes a statement return rows without names. Returns whether this version of Node can. */
-function returnsArrays(statement: StatementSync): boolean {
-  const { setReturnArrays }: Partial<StatementSync> = statement;
-  setReturnArrays?.call(statement, true);
-  return setReturnArrays !== undefined;
-}
-
-/**
- * Prepares a statement without rows. Runs it by `get`, because `run` also returns counts of rows, which takes up to a third of
- * the time of a statement.
- */
-export function prepareCommand(
-  database: DatabaseSync,
-  sql: string,
-): (...parameters: SQLInputValue[]) => void {
-  const statement = prepare(database, sql);
-  return (...parameters) => {
-    statement.get(...parameters);
-  };
 }
 
 /** A thread after its newest commit, as listings show it. */
@@ -103,7 +44,7 @@ const newestCommit = `FROM $threads t LEFT JOIN $commits c ON c.thread = t.key W
   ORDER BY c.number DESC LIMIT 1`;
 
 /** Reads the {@link threadColumns}. A value that is not of their types fails when it is read. */
-function toThread(values: readonly SQLOutputValue[]): ThreadRow | BareThread {
+function toThread(values: Values): ThreadRow | BareThread {
   const number = values[12] as number | null;
   if (number === null) return { key: values[0] as number, expiresAt: values[3] as number | null, number };
   return {
@@ -124,7 +65,7 @@ function toThread(values: readonly SQLOutputValue[]): ThreadRow | BareThread {
 }
 
 /** A remembered commit. */
-export interface OperationRow {
+interface OperationRow {
   readonly number: number;
   readonly digest: string;
 }
@@ -176,18 +117,23 @@ export function timesOf({
 
 type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
 
-/** The driver's statements. Parameters have no numbers: older versions of Node cannot bind numbered parameters by position. */
-export function prepareStatements(database: DatabaseSync, prefix: string) {
-  const sql = (text: string) => prepare(database, text.replaceAll("$", prefix));
-  const command = (text: string) => prepareCommand(database, text.replaceAll("$", prefix));
-  const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
-  const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
-  const selectKind = values("SELECT kind FROM $messages WHERE thread = ? AND sequence = ?");
-  const selectKey = values("SELECT key FROM $threads WHERE id = ?");
+/** The driver's statements. */
+export function prepareStatements(connection: Connection, prefix: string) {
+  const first = (text: string) => connection.first(text.replaceAll("$", prefix));
+  const all = (text: string) => connection.all(text.replaceAll("$", prefix));
+  const command = (text: string) => connection.command(text.replaceAll("$", prefix));
+  const selectThread = first(`SELECT ${threadColumns} ${newestCommit}`);
+  const selectKind = first("SELECT kind FROM $messages WHERE thread = ? AND sequence = ?");
+  const selectKey = first("SELECT key FROM $threads WHERE id = ?");
   const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
-  const selectExpired = values(expired);
+  const selectExpired = first(expired);
+  const selectOldest = first(
+    "SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1",
+  );
+  const selectOperation = first("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?");
+  const selectMetadata = first("SELECT text FROM $metadata WHERE thread = ?");
   // In one statement, because a commit needs both.
-  const selectThreadAndExpired = values(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
+  const selectThreadAndExpired = first(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
   return {
     /** Returns the thread with a stored id, also if it has expired. */
     findThread(id: string | Uint8Array): ThreadRow | BareThread | undefined {
@@ -208,14 +154,16 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
       return { found: toThread(both), expired: (both[13] as number | null) ?? undefined };
     },
     // The outer join makes SQLite walk the ids in order, and finds threads without commits.
-    selectThreads: sql(
-      `SELECT t.key AS key, t.id AS id, t.created_at AS createdAt, t.expires_at AS expiresAt, c.updated_at AS updatedAt,
-         c.pinned AS pinned, c.compaction AS compaction, c.first AS first, c.next AS next, c.number AS number
+    selectThreads: all(
+      `SELECT t.id, t.key, t.created_at, t.expires_at, c.updated_at, c.pinned, c.compaction, c.first, c.next, c.number
        FROM $threads t LEFT JOIN $commits c
          ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
        WHERE t.id >= ifnull(?, x'') AND t.id IS NOT ? ORDER BY t.id LIMIT ?`,
     ),
-    insertThread: sql("INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?)"),
+    /** Returns the key. */
+    insertThread: first(
+      "INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?) RETURNING key",
+    ),
     setExpiry: command("UPDATE $threads SET expires_at = ? WHERE key = ?"),
     detachThread: command("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: command("DELETE FROM $threads WHERE key = ?"),
@@ -223,78 +171,36 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     /** Returns the kind of a message; undefined for a missing one. */
     kindOf: (key: number, sequence: number) =>
       selectKind(key, sequence)?.[0] as MessageRecord["kind"] | undefined,
-    selectMessages: prepareAllValues(
-      database,
+    selectMessages: all(
       `SELECT sequence, kind, created_at, text FROM $messages
-       WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence`.replaceAll("$", prefix),
+       WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence`,
     ),
     insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?, ?, ?)"),
     deleteMessages: command("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
     deleteAllMessages: command("DELETE FROM $messages WHERE thread = ?"),
-    /** Deletes nothing if there are fewer. */
-    deleteOldestMessages: sql(
-      `DELETE FROM $messages WHERE thread = ? AND sequence <=
-       (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,
-    ),
+    /** Returns the sequence of the oldest message but `count - 1`; undefined if there are fewer than `count`. */
+    findOldest: (key: number, count: number) => selectOldest(key, count)?.[0] as number | undefined,
 
-    findOperation: sql(
-      "SELECT number AS number, digest AS digest FROM $commits WHERE thread = ? AND operation = ?",
-    ),
+    findOperation(key: number, operationId: string): OperationRow | undefined {
+      const [number, digest] = selectOperation(key, operationId) ?? [];
+      return number === undefined ? undefined : { number: number as number, digest: digest as string };
+    },
     insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: command("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
     deleteAllCommits: command("DELETE FROM $commits WHERE thread = ?"),
 
-    selectMetadata: sql("SELECT text AS text FROM $metadata WHERE thread = ?"),
+    /** Returns the metadata of a thread; undefined for none. */
+    metadataOf(key: number): string | undefined {
+      const found = selectMetadata(key);
+      return found && fromStored(found[0]);
+    },
     // SQLite knows the length of a value without reading it.
-    selectBytes: sql("SELECT total(octet_length(text)) AS bytes FROM $messages WHERE thread = ?"),
+    selectBytes: first("SELECT total(octet_length(text)) FROM $messages WHERE thread = ?"),
     setMetadata: command("REPLACE INTO $metadata VALUES (?, ?)"),
     deleteMetadata: command("DELETE FROM $metadata WHERE thread = ?"),
 
-    emptyLog: sql("PRAGMA wal_checkpoint(TRUNCATE)"),
+    emptyLog: first("PRAGMA wal_checkpoint(TRUNCATE)"),
   };
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
-
-/** The transactions of one connection. */
-export class Transactions {
-  readonly #begin: { readonly read: () => void; readonly write: () => void };
-  readonly #commit: () => void;
-  readonly #rollback: () => void;
-  readonly #file: FileCheck | undefined;
-
-  /** @param file absent: the database has no file that could be moved. */
-  constructor(database: DatabaseSync, file?: FileCheck | undefined) {
-    this.#begin = {
-      read: prepareCommand(database, "BEGIN"),
-      // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
-      write: prepareCommand(database, "BEGIN IMMEDIATE"),
-    };
-    this.#commit = prepareCommand(database, "COMMIT");
-    this.#rollback = prepareCommand(database, "ROLLBACK");
-    this.#file = file;
-  }
-
-  /**
-   * Runs a step that reads one consistent state of the database, or writes while no other connection does. If it throws, nothing is
-   * written.
-   *
-   * @throws StoreError `UNAVAILABLE` if the file is no longer at its path.
-   */
-  run<T>(mode: "read" | "write", step: () => T): T {
-    this.#file?.assertInPlace();
-    this.#begin[mode]();
-    try {
-      const result = step();
-      this.#commit();
-      return result;
-    } catch (error) {
-      try {
-        this.#rollback();
-      } catch {
-        // After some errors, for example a full disk, SQLite has already rolled back.
-      }
-      throw error;
-    }
-  }
-}

@@ -1,7 +1,9 @@
 import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite";
 import type { StoreFactory } from "@scrollback/store-core";
+import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
+import { clients } from "./clients.ts";
 import { user, users } from "./messages.ts";
 import { failure, useScratch } from "./scratch.ts";
 
@@ -103,13 +105,24 @@ describe("a client's settings do not change what is read and written", () => {
     expect(usual).toMatchObject({ isRepeated: true, count: 4, erased: 26, left: ["eve"] });
   });
 
-  const settings = [
-    ...options.map((option) => [JSON.stringify(option), option, undefined] as const),
-    ...pragmas.map((pragma) => [`PRAGMA ${pragma}`, {}, pragma] as const),
+  const settings: readonly (readonly [string, () => DatabaseSync | Database.Database])[] = [
+    ...options.map((option) => [JSON.stringify(option), () => new DatabaseSync(":memory:", option)] as const),
+    ["better-sqlite3", () => new Database(":memory:")],
+    ["better-sqlite3: defaultSafeIntegers", () => new Database(":memory:").defaultSafeIntegers()],
+    ["better-sqlite3: unsafeMode", () => new Database(":memory:").unsafeMode()],
+    ...pragmas.flatMap((pragma) =>
+      clients.map(({ kind, open }) => {
+        const set = () => {
+          const client = open(":memory:");
+          client.exec(`PRAGMA ${pragma}`);
+          return client;
+        };
+        return [`${kind}: PRAGMA ${pragma}`, set] as const;
+      }),
+    ),
   ];
-  test.each(settings)("%s", async (_, option, pragma) => {
-    const client = new DatabaseSync(":memory:", option);
-    if (pragma) client.exec(`PRAGMA ${pragma}`);
+  test.each(settings)("%s", async (_, open) => {
+    const client = open();
     await using stores = createSqliteStores({ client });
     expect(shown(await story(stores))).toEqual(usual);
     // Another factory on the same client finds the tables.

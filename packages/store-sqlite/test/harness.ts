@@ -13,21 +13,53 @@ export function connect(path: unknown): SqliteDriver {
   return new SqliteDriver({ path: String(path), synchronous: "full" }, TABLE_PREFIX);
 }
 
+/** A harness on a separate database file, on `node:sqlite`. */
+export function createSqliteHarness(): Promise<Harness> {
+  const openRaw = (path: string) => new DatabaseSync(path);
+  return harnessOf({ connect, openRaw, module: new URL(import.meta.url) });
+}
+
+/** A client of SQLite, as the raw access uses it. */
+export interface RawDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    all(...values: unknown[]): unknown[];
+    run(...values: unknown[]): { changes: number | bigint };
+  };
+  close(): unknown;
+}
+
+/** What a harness uses of a client. All databases of one process must be of one client: two copies of SQLite lose each other's locks. */
+export interface HarnessClient {
+  connect(path: unknown): SqliteDriver;
+  openRaw(path: string): RawDatabase;
+  /** The module that exports `connect` to child processes. */
+  readonly module: URL;
+}
+
 /** A harness on a separate database file. */
-export async function createSqliteHarness(): Promise<Harness> {
+export async function harnessOf({ connect, openRaw, module }: HarnessClient): Promise<Harness> {
   const directory = mkdtempSync(join(tmpdir(), "scrollback-sqlite-"));
   const path = join(directory, "chats.db");
   const driver = connect(path);
+  const withRaw = <T>(use: (raw: RawDatabase) => T): T => {
+    const raw = openRaw(path);
+    try {
+      raw.exec("PRAGMA busy_timeout = 5000");
+      return use(raw);
+    } finally {
+      raw.close();
+    }
+  };
   return {
     driver,
     server: { product: "SQLite", version: process.versions.sqlite ?? "unknown" },
     connect: () => connect(path),
-    childProcess: { module: new URL(import.meta.url), data: path },
+    childProcess: { module, data: path },
     raw: {
-      dump: async (threadId) => (existsSync(path) ? withRaw(path, (raw) => dump(raw, threadId)) : ""),
-      dumpIndex: async (index) => (existsSync(path) ? withRaw(path, (raw) => dumpIndex(raw, index)) : ""),
-      plant: async (threadId, sequence, planted) =>
-        withRaw(path, (raw) => plant(raw, threadId, sequence, planted)),
+      dump: async (threadId) => (existsSync(path) ? withRaw((raw) => dump(raw, threadId)) : ""),
+      dumpIndex: async (index) => (existsSync(path) ? withRaw((raw) => dumpIndex(raw, index)) : ""),
+      plant: async (threadId, sequence, planted) => withRaw((raw) => plant(raw, threadId, sequence, planted)),
     },
     async close() {
       await driver.close();
@@ -36,34 +68,24 @@ export async function createSqliteHarness(): Promise<Harness> {
   };
 }
 
-function withRaw<T>(path: string, use: (raw: DatabaseSync) => T): T {
-  const raw = new DatabaseSync(path);
-  try {
-    raw.exec("PRAGMA busy_timeout = 5000");
-    return use(raw);
-  } finally {
-    raw.close();
-  }
-}
-
 /** The rows of a thread, and the rows without a thread: a deleted thread must not leave any. */
-function dump(raw: DatabaseSync, threadId: string): string {
+function dump(raw: RawDatabase, threadId: string): string {
   const others = "(SELECT key FROM scrollback_threads WHERE id <> ?)";
   const rows = ["messages", "metadata", "commits"].flatMap((table) =>
     raw
       .prepare(`SELECT * FROM ${TABLE_PREFIX}${table} WHERE thread NOT IN ${others}`)
       .all(toStored(threadId)),
   );
-  return rows.map((row) => Object.values(row).join(" ")).join("\n");
+  return rows.map((row) => Object.values(row as object).join(" ")).join("\n");
 }
 
-function dumpIndex(raw: DatabaseSync, index: string): string {
+function dumpIndex(raw: RawDatabase, index: string): string {
   const rows = raw.prepare(`SELECT * FROM ${TABLE_PREFIX}entries WHERE name = ?`).all(toStored(index));
-  return rows.map((row) => Object.values(row).join(" ")).join("\n");
+  return rows.map((row) => Object.values(row as object).join(" ")).join("\n");
 }
 
 function plant(
-  raw: DatabaseSync,
+  raw: RawDatabase,
   threadId: string,
   sequence: number,
   { kind, createdAt, text }: Parameters<Harness["raw"]["plant"]>[2],

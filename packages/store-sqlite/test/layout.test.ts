@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
+import { withoutBusyTimeout } from "../src/busy-timeout.ts";
+import { openNodeSqlite } from "../src/clients/index.ts";
 import { createSqliteStores } from "../src/index.ts";
 import { migrate } from "../src/schema.ts";
-import { Transactions } from "../src/statements.ts";
+import { Transactions } from "../src/transactions.ts";
 import { connect } from "./harness.ts";
 import { user, users } from "./messages.ts";
 import { commitRequest, failure, userText, useScratch } from "./scratch.ts";
@@ -50,17 +51,17 @@ describe("stored data", () => {
 
 describe("the layout's version", () => {
   test("a process that waited for another one's migration does not repeat it", () => {
-    const database = new DatabaseSync(scratch.path);
-    const faster = new DatabaseSync(scratch.path);
+    const slower = openNodeSqlite(scratch.path);
+    const faster = openNodeSqlite(scratch.path);
     class Overtaken extends Transactions {
       override run<T>(mode: "read" | "write", step: () => T): T {
-        migrate(faster, new Transactions(faster), "scrollback_");
+        migrate(faster, new Transactions(faster, withoutBusyTimeout(faster)), "scrollback_");
         return super.run(mode, step);
       }
     }
-    migrate(database, new Overtaken(database), "scrollback_");
+    migrate(slower, new Overtaken(slower, withoutBusyTimeout(slower)), "scrollback_");
     expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
-    database.close();
+    slower.close();
     faster.close();
   });
 

@@ -24,9 +24,22 @@ test.each(["20.20.2", "22.5.0", "22.12.0"])(
   },
 );
 
-test("C13 without SQLite in Node the import of the adapter reports it, and the core works", async () => {
+test("C13 without SQLite in Node a url reports it, and a client of better-sqlite3 works", async () => {
   expect(await importOn("22.13.0", "@scrollback/store-core")).toBe("imported");
-  expect(await importOn("26.0.0", "@scrollback/store-sqlite")).toBe(
-    "store-sqlite: this Node.js has no node:sqlite; it was built or started without it",
-  );
+  const program = `
+    import Database from "better-sqlite3";
+    import { createSqliteStores } from "@scrollback/store-sqlite";
+    try {
+      createSqliteStores({ url: "sqlite::memory:" });
+    } catch (error) {
+      console.log(error.code, error.message);
+    }
+    const store = createSqliteStores({ client: new Database(":memory:") }).open("a");
+    await store.addMessages([{ role: "user", content: "Hello" }]);
+    console.log((await store.listMessages()).length);`;
+  const flags = ["--no-experimental-sqlite", "--input-type=module", "--eval", program];
+  const { stdout } = await run(process.execPath, flags, { cwd: import.meta.dirname });
+  const [refused, count] = stdout.trim().split("\n");
+  expect(refused).toMatch(/^UNSUPPORTED createSqliteStores: url needs node:sqlite, /);
+  expect(count).toBe("1");
 });

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
+import { connectionOf } from "../src/clients/index.ts";
 import { createSqliteStores, type SqliteOptions } from "../src/index.ts";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { user } from "./messages.ts";
@@ -130,8 +131,8 @@ describe(":memory:", () => {
     const sharing = (source: ConstructorParameters<typeof SqliteDriver>[0]) =>
       new SqliteDriver(source, "scrollback_").capabilities.sharing;
     expect(sharing({ path: ":memory:", synchronous: "full" })).toBe("driver");
-    expect(sharing({ client: new DatabaseSync(":memory:") })).toBe("driver");
-    expect(sharing({ client: new DatabaseSync(scratch.path) })).toBe("machine");
+    expect(sharing({ connection: connectionOf(new DatabaseSync(":memory:")) })).toBe("driver");
+    expect(sharing({ connection: connectionOf(new DatabaseSync(scratch.path)) })).toBe("machine");
     expect(sharing({ path: scratch.path, synchronous: "full" })).toBe("machine");
   });
 });

@@ -65,6 +65,34 @@ test("processes that open and close one new file concurrently lose nothing", asy
   }
 });
 
+test("C17 processes with clients of different packages, at once and in turn, lose nothing", async () => {
+  const names = ["node", "better", "node too", "better too"];
+  await Promise.all(names.map((name) => succeed(start("mix", name))));
+  const inTurn = ["better later", "node later"];
+  for (const name of inTurn) await succeed(start("mix", name));
+  await using stores = createSqliteStores({ url: scratch.url });
+  const contents = (await stores.open("thread").listMessages()).map(({ content }) => String(content));
+  expect(contents).toHaveLength(600);
+  for (const name of [...names, ...inTurn]) {
+    const own = contents.filter((content) => content.replace(/ \d+$/, "") === name);
+    expect(own).toEqual(Array.from({ length: 100 }, (_, index) => `${name} ${index + 1}`));
+  }
+  expect(scratch.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+});
+
+test("C17 of processes that write without a pause to one file, none starves", async () => {
+  const begin = String(Date.now() + 4_000);
+  const writers = Array.from({ length: 4 }, () => start("write", begin));
+  const lines = await Promise.all(writers.map(output));
+  const results = lines.map(([line = ""]): { commits: number; longest: number } => JSON.parse(line));
+  const average = results.reduce((sum, { commits }) => sum + commits, 0) / results.length;
+  for (const { commits, longest } of results) {
+    // Measured: 0.2 to 0.5 s, and four fifths of the average.
+    expect(longest).toBeLessThan(1_500);
+    expect(commits).toBeGreaterThan(average / 10);
+  }
+});
+
 test("C21 a process killed while it deletes leaves the thread whole or gone, and the next deletion removes the rest", async () => {
   const outcomes = new Set<string>();
   for (let round = 0; round < 8; round++) {

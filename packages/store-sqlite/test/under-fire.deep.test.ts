@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runFaults } from "@scrollback/conformance";
+import { connectionOf } from "../src/clients/index.ts";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { createSqliteHarness, TABLE_PREFIX } from "./harness.ts";
 
@@ -15,7 +16,9 @@ runFaults({
       const allow = (pages: number) => {
         for (const file of files) file.exec(`PRAGMA max_page_count = ${pages}`);
       };
-      const clients = files.map((client) => new SqliteDriver({ client }, TABLE_PREFIX));
+      const clients = files.map(
+        (client) => new SqliteDriver({ connection: connectionOf(client) }, TABLE_PREFIX),
+      );
       const fill = async () => {
         for (let round = 0; round < rounds(2, 20); round++) {
           allow(1);

@@ -22,8 +22,8 @@ const manifest: { readonly version: string } = JSON.parse(
 const version: string = manifest.version;
 
 const epilogue = `
-A URL is one of sqlite:chats.db, redis://…, rediss://…, mongodb://…, mongodb+srv://…, dynamodb://table, postgres://…,
-postgresql://…, memory: (an empty store that ends with the command), or env:NAME for the value of an environment
+A URL is one of sqlite:chats.db, redis://…, rediss://…, mongodb://…, mongodb+srv://…, dynamodb://table, libsql:chats.db,
+libsql://…, postgres://…, postgresql://…, memory: (an empty store that ends with the command), or env:NAME for the value of an environment
 variable, which keeps passwords off the command line. Tables, collections and keys have their default names.
 
 Environment:

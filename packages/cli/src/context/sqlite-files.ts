@@ -4,9 +4,9 @@ import { basename, dirname, join, resolve } from "node:path";
 /** SQLite's files beside a database, by the ends of their names; the first is the database itself. */
 const SUFFIXES = ["", "-wal", "-shm", "-journal"];
 
-/** The path of the SQLite file of a URL; undefined for another backend and for a database in memory. */
+/** The path of the file of SQLite or libSQL of a URL; undefined for another backend and for a database in memory. */
 export function sqlitePathOf(url: string): string | undefined {
-  const path = /^sqlite:(.+)$/s.exec(url)?.[1];
+  const path = /^(?:sqlite:|libsql:(?!\/\/))(.+)$/s.exec(url)?.[1];
   return path === ":memory:" ? undefined : path;
 }
 

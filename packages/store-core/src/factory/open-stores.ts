@@ -43,7 +43,7 @@ export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
 
 /** An adapter that is loaded on demand. */
 interface AdapterPackage {
-  readonly packageName: `@scrollback/store-${"dynamo" | "mongo" | "postgres" | "redis" | "sqlite"}`;
+  readonly packageName: `@scrollback/store-${"dynamo" | "libsql" | "mongo" | "postgres" | "redis" | "sqlite"}`;
   readonly create: string;
   readonly install: string;
 }
@@ -73,6 +73,11 @@ const packages: Readonly<Record<string, AdapterPackage>> = {
     create: "createDynamoStores",
     install: "@scrollback/store-dynamo @aws-sdk/client-dynamodb",
   },
+  libsql: {
+    packageName: "@scrollback/store-libsql",
+    create: "createLibsqlStores",
+    install: "@scrollback/store-libsql @libsql/client",
+  },
   postgres: postgres,
   postgresql: postgres,
   sqlite: {
@@ -97,8 +102,8 @@ const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
 
 /**
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
- * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The
- * adapter's package is loaded on demand. It is resolved from this package first, then from the working directory. The
+ * `mongodb+srv://…`, `dynamodb://…`, `libsql:chats.db`, `libsql://…`, `postgres://…`, `postgresql://…`, or another scheme that is among
+ * `adapters`. The adapter's package is loaded on demand. It is resolved from this package first, then from the working directory. The
  * first call of a store connects, and creates missing tables (see `setup`), except on DynamoDB. A bundle contains the adapters that are
  * installed beside this package.
  *
@@ -144,6 +149,8 @@ async function load({ packageName, install }: AdapterPackage): Promise<Record<st
     switch (packageName) {
       case "@scrollback/store-dynamo":
         return await import("@scrollback/store-dynamo");
+      case "@scrollback/store-libsql":
+        return await import("@scrollback/store-libsql");
       case "@scrollback/store-mongo":
         return await import("@scrollback/store-mongo");
       case "@scrollback/store-postgres":

@@ -1,0 +1,88 @@
+import { type Client, createClient } from "@libsql/client";
+import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
+import {
+  type Check,
+  checkFactoryOptions,
+  clientFrom,
+  hasMethods,
+  invalid,
+  REQUEST_TIMEOUT_MS,
+} from "@scrollback/store-core/driver";
+
+/** Options of `createLibsqlStores`: either `url` or `client`, and the options of every backend. `setup` is true by default. */
+export interface LibsqlStoreOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * A file: `libsql:` or `file:` and its path, which the client of libSQL reads as that of a URL; `libsql::memory:` is a database in
+   * memory that ends with the factory. Or a server: `libsql://host?authToken=…`, `https://…`, `wss://…`, `http://…` or `ws://…`.
+   */
+  url?: string;
+  /** A client of `@libsql/client`. The factory never closes it. Its busy timeout should be 0: libSQL waits by blocking the event loop. */
+  client?: Client;
+  /** The prefix of the table names: lower-case letters, digits and `_`, not starting with a digit. Default `scrollback_`. */
+  tablePrefix?: string;
+}
+
+/** Where the database is. */
+export interface LibsqlSource {
+  /** Opens the client, when a call needs it: that of a file reads the file. */
+  open(): Client;
+  /** Whether the factory opened the client, and closes it. */
+  readonly owned: boolean;
+  readonly place: "memory" | "file" | "server";
+}
+
+const URL_FORM =
+  '"libsql:chats.db" or "file:chats.db" for a file, "libsql::memory:", or "libsql://host?authToken=…" for a server';
+
+const isUrl: Check = (value) =>
+  typeof value === "string" && /^(?:libsql:|file:|(?:https?|wss?):\/\/)./.test(value)
+    ? undefined
+    : `must read ${URL_FORM}`;
+
+// Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
+const isTablePrefix: Check = (value) =>
+  typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !/^(?:sqlite_|libsql_)/.test(value)
+    ? undefined
+    : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_" or "libsql_"';
+
+const optionChecks: Readonly<Record<Exclude<keyof LibsqlStoreOptions, keyof StoreOptions>, Check>> = {
+  url: isUrl,
+  client: hasMethods("execute", "batch", "transaction"),
+  tablePrefix: isTablePrefix,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
+export function parseOptions<M>(options: LibsqlStoreOptions<M>): {
+  source: LibsqlSource;
+  tablePrefix: string;
+  storeOptions: StoreOptions<M>;
+} {
+  checkFactoryOptions("createLibsqlStores", options, optionChecks);
+  const { url, client, tablePrefix = "scrollback_", setup = true, ...storeOptions } = options ?? {};
+  const given = client && { open: () => client, owned: false, place: placeOf(client) };
+  const { client: source } = clientFrom<LibsqlSource>("createLibsqlStores", { url, client: given }, sourceOf);
+  return { source, tablePrefix, storeOptions: { setup, ...storeOptions } };
+}
+
+const placeOf = ({ protocol }: Client): LibsqlSource["place"] => (protocol === "file" ? "file" : "server");
+
+function sourceOf(url: string): LibsqlSource {
+  const path = /^(?:libsql:(?!\/\/)|file:)(.+)$/s.exec(url)?.[1];
+  if (path !== undefined) {
+    // With one connection, its pragmas apply to every call, and a database in memory is one.
+    const open = () => createClient({ url: `file:${path}`, concurrency: 1 });
+    return { open, owned: true, place: path === ":memory:" ? "memory" : "file" };
+  }
+  try {
+    const client = createClient({ url, fetch: fetchInTime });
+    return { open: () => client, owned: true, place: "server" };
+  } catch {
+    // The client's error may show the URL.
+    return invalid(`createLibsqlStores: url is rejected by @libsql/client; it must read ${URL_FORM}`);
+  }
+}
+
+/** Without a timeout, a request to a server that hangs would never end. */
+function fetchInTime(request: Request): Promise<Response> {
+  return fetch(request, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+}
