@@ -4,7 +4,7 @@
  * - `quick`: the tests that need no server: units, and the suite on memory, documents and SQLite.
  * - `test`: prepares the servers, and runs `quick` and the tests on servers.
  * - `deep`: `test` with more rounds, and what only this plan runs: all mutants, simulations at length, repeated faults, frameworks on
- *   all servers, older servers, clients and versions of Node.js, packaging, the site. Writes the generated pages.
+ *   all servers, older servers, clients and versions of Node.js, Bun, Deno, packaging, the site. Writes the generated pages.
  * - `ci`: style, types, `test`, and parts of `deep`: the suite on DynamoDB, PostgreSQL and MariaDB, the faults planted in
  *   documents, the pages, packaging, the site.
  *
@@ -54,6 +54,12 @@ const suiteOnNode = (version: string, name: string): Part => ({
     ...["vitest", "run", "--config", "vitest.node-22.config.ts"],
   ],
   results: `.results/${name}.json`,
+});
+const suiteOnRuntime = (runtime: "bun" | "deno"): Part => ({
+  name: `suite on ${runtime}`,
+  minutes: 10,
+  command: ["node", "--conditions=scrollback-source", "scripts/suite-on-runtime.ts", runtime],
+  results: `.results/${runtime}.json`,
 });
 const servers = (minutes: number, ...names: string[]): Part => ({
   name: "servers",
@@ -125,6 +131,8 @@ const plans: Record<string, Plan> = {
     ],
     [suiteOnNode("22.13.0", "node-22.13")],
     [suiteOnNode("22", "node-22")],
+    [suiteOnRuntime("bun")],
+    [suiteOnRuntime("deno")],
     [
       {
         name: "frameworks",

@@ -1,7 +1,7 @@
 import type {
   FrameworkTests,
   NestedFrameworkTest,
-  NewestFramework,
+  OtherFramework,
 } from "../conformance-tests/test/fixtures/framework-tests.ts";
 
 /** The test results of one suite of a framework on one backend. */
@@ -17,7 +17,7 @@ export interface FrameworkRow {
 /** The data of the table of frameworks by backends. */
 export interface FrameworkResults {
   readonly rows: readonly FrameworkRow[];
-  readonly newest: readonly NewestFramework[];
+  readonly others: readonly OtherFramework[];
 }
 
 /** The part of a Vitest report that contains framework results. */
@@ -29,7 +29,7 @@ export interface TestReport {
       readonly status: string;
       readonly meta?: {
         readonly framework?: FrameworkTests;
-        readonly newestFramework?: NewestFramework;
+        readonly otherFramework?: OtherFramework;
         readonly nestedFrameworkTests?: readonly NestedFrameworkTest[];
       };
     }[];
@@ -51,6 +51,7 @@ export const backendNames: readonly string[] = [
 type Group = Omit<FrameworkRow, "passed" | "failed"> & { isWhole: boolean; tests: Map<string, FrameworkRow> };
 const keyOf = ({ name, version, suite, backend }: Omit<FrameworkRow, "passed" | "failed">) =>
   JSON.stringify([name, version, suite, backend]);
+const otherKeyOf = ({ name, age }: OtherFramework) => JSON.stringify([name, age]);
 
 /**
  * The framework results in reports. A test that several files ran counts once, and as failed if it failed in one of them.
@@ -59,7 +60,7 @@ const keyOf = ({ name, version, suite, backend }: Omit<FrameworkRow, "passed" | 
  */
 export function collectResults(reports: readonly TestReport[]): FrameworkResults {
   const groups = new Map<string, Group>();
-  const newest = new Map<string, NewestFramework>();
+  const others = new Map<string, OtherFramework>();
   const add = (framework: FrameworkTests, fullName: string, status: string, isFileGood: boolean) => {
     const { name, version, suite, backend, counts } = framework;
     const key = { name, version, suite, backend };
@@ -74,7 +75,7 @@ export function collectResults(reports: readonly TestReport[]): FrameworkResults
     const nameOf = numbered();
     for (const { fullName, status, meta } of assertionResults) {
       if (meta?.framework) add(meta.framework, nameOf(fullName), status, fileStatus === "passed");
-      if (meta?.newestFramework) newest.set(meta.newestFramework.name, meta.newestFramework);
+      if (meta?.otherFramework) others.set(otherKeyOf(meta.otherFramework), meta.otherFramework);
       const nestedFiles = Map.groupBy(meta?.nestedFrameworkTests ?? [], ({ file }) => file);
       for (const nested of nestedFiles.values()) {
         const nameOfNested = numbered();
@@ -86,21 +87,19 @@ export function collectResults(reports: readonly TestReport[]): FrameworkResults
     const sum = (what: "passed" | "failed") => [...tests.values()].reduce((all, one) => all + one[what], 0);
     return isWhole ? [{ ...key, passed: sum("passed"), failed: sum("failed") }] : [];
   });
-  return sorted({ rows, newest: [...newest.values()] });
+  return sorted({ rows, others: [...others.values()] });
 }
 
 /** Replaces results by newer ones. Removes framework versions that the newer results do not contain. */
 export function mergeResults(last: FrameworkResults, found: FrameworkResults): FrameworkResults {
-  const newest = [
-    ...last.newest.filter(({ name }) => !found.newest.some((one) => one.name === name)),
-    ...found.newest,
-  ];
+  const isFound = new Set(found.others.map(otherKeyOf));
+  const others = [...last.others.filter((one) => !isFound.has(otherKeyOf(one))), ...found.others];
   const isKnown = ({ name, version }: FrameworkRow) =>
     !found.rows.some((row) => row.name === name) ||
-    [...found.rows, ...newest].some((one) => one.name === name && one.version === version);
+    [...found.rows, ...others].some((one) => one.name === name && one.version === version);
   const replaced = new Set(found.rows.map(keyOf));
   const kept = last.rows.filter((row) => isKnown(row) && !replaced.has(keyOf(row)));
-  return sorted({ rows: [...kept, ...found.rows], newest });
+  return sorted({ rows: [...kept, ...found.rows], others });
 }
 
 /** Makes the names of a file's tests unique, by the number of earlier tests with the same name. */
@@ -113,7 +112,7 @@ function numbered(): (fullName: string) => string {
   };
 }
 
-function sorted({ rows, newest }: FrameworkResults): FrameworkResults {
+function sorted({ rows, others }: FrameworkResults): FrameworkResults {
   const placeOf = ({ backend }: FrameworkRow) => backendNames.indexOf(backend);
   return {
     rows: rows.toSorted(
@@ -123,12 +122,14 @@ function sorted({ rows, newest }: FrameworkResults): FrameworkResults {
         other.suite.localeCompare(one.suite) ||
         placeOf(one) - placeOf(other),
     ),
-    newest: newest.toSorted((one, other) => one.name.localeCompare(other.name)),
+    others: others.toSorted(
+      (one, other) => one.name.localeCompare(other.name) || other.age.localeCompare(one.age),
+    ),
   };
 }
 
-/** The results as Markdown: a table of frameworks by backends, and the results of newer versions. */
-export function frameworkTable({ rows, newest }: FrameworkResults): string {
+/** The results as Markdown: a table of frameworks by backends, and which versions are the oldest and the newest. */
+export function frameworkTable({ rows, others }: FrameworkResults): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const titles = Map.groupBy(rows, ({ name, version, suite }) => `${name} ${version} | ${suite}`);
   const cell = (own: readonly FrameworkRow[], backend: string) => {
@@ -142,17 +143,16 @@ export function frameworkTable({ rows, newest }: FrameworkResults): string {
     line(header.map(() => "---")),
     ...[...titles].map(([title, own]) => line([title, ...backendNames.map((name) => cell(own, name))])),
   ];
-  const same = newest.filter(({ version, pinned }) => version === pinned);
+  const namesOf = (age: OtherFramework["age"], isPinned: boolean) =>
+    others
+      .filter((one) => one.age === age && (one.version === one.pinned) === isPinned)
+      .map(({ name, version }) => (isPinned ? name : `${name} ${version}`))
+      .join(", ");
   const notes = [
-    ...(same.length > 0
-      ? [
-          `Of these the version of the table is the newest of its major version: ${same.map(({ name }) => name).join(", ")}.`,
-        ]
-      : []),
-    ...newest
-      .filter(({ version, pinned }) => version !== pinned)
-      .map(({ name, version, pinned }) => `${name} ${version} is newer than the ${pinned} of every run.`),
-  ];
+    ["The oldest version that the bridge takes", namesOf("oldest", false)],
+    ["Newer than the version of every run", namesOf("newest", false)],
+    ["The version of every run is the newest of its major version", namesOf("newest", true)],
+  ].flatMap(([title, names]) => (names === "" ? [] : [`${title}: ${names}.`]));
   return [
     ...table,
     "",

@@ -14,7 +14,7 @@ const reports = globSync(process.argv.slice(2), { cwd: root }).map((path) =>
 );
 const last: FrameworkResults = existsSync(file)
   ? JSON.parse(readFileSync(file, "utf8"))
-  : { rows: [], newest: [] };
+  : { rows: [], others: [] };
 const found = collectResults(reports);
 writeFileSync(file, `${JSON.stringify(mergeResults(last, found), undefined, 2)}\n`);
 console.log(`frameworks: ${found.rows.length} suites on backends were counted`);

@@ -1,12 +1,12 @@
 /**
  * `npm run pages` writes docs/generated/tests.md (the matrix, the fault tests, frameworks by backends, and the titles of the
  * suite's tests by clause), and what passed on other servers,
- * clients and versions of Node.js into docs/reference/compatibility.md. With `--check` it writes nothing, and fails if a page is
+ * clients, versions of Node.js and runtimes, and with which frameworks, into docs/reference/compatibility.md. With `--check` it writes nothing, and fails if a page is
  * out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { frameworkTable } from "./framework-results.ts";
+import { type FrameworkResults, frameworkTable } from "./framework-results.ts";
 
 const root = join(import.meta.dirname, "..");
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
@@ -118,12 +118,43 @@ function faultsOf(file: string): string {
   return ["| Fault | Passed on | Longest call | Back in |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 
+/** The packages that stand on a framework, each with the framework's name in frameworks.json. */
+const frameworks: Readonly<Record<string, string>> = {
+  "bridge-ai-sdk": "AI SDK",
+  "bridge-claude-agent": "Claude Agent SDK",
+  "bridge-genkit": "Genkit",
+  "bridge-google-adk": "Google ADK",
+  "bridge-langgraph": "LangGraph",
+  "bridge-openai-agents": "OpenAI Agents SDK",
+  "bridge-strands": "Strands Agents",
+};
+
+/** The bridges' peer dependencies, and the versions that their tests ran with. */
+function peersTable(): string {
+  const { rows }: FrameworkResults = JSON.parse(textOf("docs/generated/frameworks.json"));
+  const lines = Object.entries(frameworks).map(([folder, framework]) => {
+    const { name, peerDependencies } = JSON.parse(textOf(`packages/${folder}/package.json`)) as {
+      name: string;
+      peerDependencies: Record<string, string>;
+    };
+    const peers = Object.entries(peerDependencies)
+      .filter(([peer]) => !/^@scrollback\/|^ioredis$/.test(peer))
+      .map(([peer, range]) => `\`${peer}\` ${range}`);
+    const versions = rows.filter((one) => one.name === framework).map(({ version }) => version);
+    const tested = [...new Set(versions)].sort((one, other) =>
+      one.localeCompare(other, "en", { numeric: true }),
+    );
+    return `| \`${name}\` | ${peers.join(", ") || "none"} | ${framework} ${tested.join(", ")} |`;
+  });
+  return ["| Package | Peer dependencies | Tested with |", "| --- | --- | --- |", ...lines].join("\n");
+}
+
 const pages: Record<string, (text: string) => string> = {
   "docs/generated/tests.md": testsPage,
   "docs/reference/compatibility.md": (text) =>
-    ["servers", "node-22.13", "node-22"].reduce(
+    ["servers", "node-22.13", "node-22", "bun", "deno"].reduce(
       (page, name) => insert(page, name, sumsOf(`docs/generated/matrix-${name}.md`)),
-      text,
+      insert(text, "peers", peersTable()),
     ),
 };
 

@@ -74,21 +74,21 @@ describe("the results of frameworks", () => {
   });
 
   test("have the results with the newest version of a framework", () => {
-    const newestFramework = { name: "Graph", version: "1.10.0", pinned: "1.2.0" };
+    const otherFramework = { name: "Graph", version: "1.10.0", pinned: "1.2.0", age: "newest" as const };
     const framework = testsOf("Redis", { version: "1.10.0" });
     const nestedFrameworkTests = ["one", "other", "other"].map((file) => ({
       ...{ file, fullName: "a", status: "passed", framework },
     }));
-    const newest = { fullName: "newest", status: "passed", meta: { newestFramework, nestedFrameworkTests } };
+    const newest = { fullName: "newest", status: "passed", meta: { otherFramework, nestedFrameworkTests } };
     const found = collectResults([
       report("passed", assertion("a", "passed", testsOf("Redis")), newest),
       report("passed", { fullName: "of no bridge", status: "passed" }),
     ]);
     expect(found).toEqual({
       rows: [row("Redis", 1), row("Redis", 2, 0, { version: "1.10.0" })],
-      newest: [newestFramework],
+      others: [otherFramework],
     });
-    expect(frameworkTable(found)).toContain("<br>Graph 1.10.0 is newer than the 1.2.0 of every run.");
+    expect(frameworkTable(found)).toContain("<br>Newer than the version of every run: Graph 1.10.0.");
   });
 
   test("replace those of the last run, keep those not run, and drop removed versions", () => {
@@ -99,12 +99,21 @@ describe("the results of frameworks", () => {
         row("Redis", 2, 0, { version: "1.1.0" }),
         row("Redis", 9, 0, { name: "Kit" }),
       ],
-      newest: [{ name: "Graph", version: "1.2.0", pinned: "1.2.0" }],
+      others: [
+        { name: "Graph", version: "1.1.0", pinned: "1.2.0", age: "oldest" },
+        { name: "Graph", version: "1.2.0", pinned: "1.2.0", age: "newest" },
+      ],
     };
-    const merged = mergeResults(last, { rows: [row("Redis", 3, 1)], newest: [] });
+    const merged = mergeResults(last, {
+      rows: [row("Redis", 3, 1)],
+      others: [{ name: "Graph", version: "1.1.1", pinned: "1.2.0", age: "oldest" }],
+    });
     expect(merged).toEqual({
       rows: [row("memory", 3), row("Redis", 3, 1), row("Redis", 9, 0, { name: "Kit" })],
-      newest: last.newest,
+      others: [
+        { name: "Graph", version: "1.1.1", pinned: "1.2.0", age: "oldest" },
+        { name: "Graph", version: "1.2.0", pinned: "1.2.0", age: "newest" },
+      ],
     });
     expect(frameworkTable(merged)).toBe(
       [
@@ -114,7 +123,8 @@ describe("the results of frameworks", () => {
         "| Kit 1.2.0 | ours | – | – | ✓ 9 | – | – | – | – | – |",
         "",
         "✓ tests passed, ✗ tests failed, – not run.",
-        "<br>Of these the version of the table is the newest of its major version: Graph.",
+        "<br>The oldest version that the bridge takes: Graph 1.1.1.",
+        "<br>The version of every run is the newest of its major version: Graph.",
       ].join("\n"),
     );
   });
@@ -122,15 +132,15 @@ describe("the results of frameworks", () => {
 
 test("docs/generated/frameworks.json has the versions that the tests run with", () => {
   const file = join(import.meta.dirname, "../docs/generated/frameworks.json");
-  const { rows, newest }: FrameworkResults = JSON.parse(readFileSync(file, "utf8"));
+  const { rows, others }: FrameworkResults = JSON.parse(readFileSync(file, "utf8"));
   const frameworks = [aiSdk, claudeAgent, genkit, googleAdk, langGraph, openAiAgents, strands];
   const pinned = frameworks.map(({ name, version }) => `${name} ${version}`).sort();
   const remedy = "docs/generated/frameworks.json is of other versions; run npm test";
-  const isNewer = (one: FrameworkRow) =>
-    newest.some(
+  const isOther = (one: FrameworkRow) =>
+    others.some(
       ({ name, version, pinned: other }) => one.name === name && one.version === version && other !== version,
     );
-  const found = new Set(rows.filter((one) => !isNewer(one)).map(({ name, version }) => `${name} ${version}`));
+  const found = new Set(rows.filter((one) => !isOther(one)).map(({ name, version }) => `${name} ${version}`));
   expect([...found].sort(), remedy).toEqual(pinned);
   for (const name of pinned) {
     const backends = rows.filter((one) => `${one.name} ${one.version}` === name && one.suite === "ours");

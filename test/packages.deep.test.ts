@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { globSync, readdirSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -217,6 +217,21 @@ test("libSQL's tarball works in an empty folder with only its client", async () 
     tenLines(`"libsql:chats.db"`),
   );
   expect(output).toBe("Hello Hi!\n");
+});
+
+test.each([
+  ["Node.js 22.13.0", ["npx", "--yes", "--package", "node@22.13.0", "node"]],
+  ["the Node.js of the tests", [bin("node")]],
+] as const)("each entry point can be loaded by require on %s", async (_, [program, ...args]) => {
+  const entries = (Object.keys(folders) as PackageName[]).flatMap((name) => {
+    const { exports } = JSON.parse(readFileSync(join(root, folders[name], "package.json"), "utf8"));
+    return Object.keys(exports).map((entry) => name + entry.slice(1));
+  });
+  const load = `for (const name of ${JSON.stringify(entries)})
+    if (Object.keys(require(name)).length > 0) console.log(name);`;
+  // In the repository, where the peers of all packages are installed.
+  const { stdout } = await run(program, [...args, "--eval", load], { cwd: root, env: userEnvironment() });
+  expect(stdout.trim().split("\n")).toEqual(entries);
 });
 
 test("openStores names the command that installs a missing adapter, and no part of the URL", async () => {

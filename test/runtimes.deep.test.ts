@@ -1,16 +1,14 @@
 import { execFile } from "node:child_process";
-import { globSync } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { installRuntimes, programOf } from "../scripts/runtimes.ts";
 
 const run = promisify(execFile);
-/** The versions that docs/how-to/deploy.md names. They are not dependencies: they take 490 MB. */
-const VERSIONS = { bun: "1.4.5", deno: "2.9.6", miniflare: "4.20260730.0" };
 /** In 2025-09-15 `process` became Node's, after 2026-01-01 timers did. */
 const COMPATIBILITY_DATES = [
   "2024-09-23",
@@ -34,10 +32,7 @@ const banner = {
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "scrollback-runtimes-"));
-  await writeFile(join(folder, "package.json"), "{}");
-  const names = Object.entries(VERSIONS).map(([name, version]) => `${name}@${version}`);
-  // Without scripts: these only link the programs, which are in packages for each platform.
-  await run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...names], { cwd: folder });
+  await installRuntimes(folder, ["bun", "deno", "miniflare"]);
   for (const [program, conditions] of [
     ["memory", ["workerd", "worker", "browser"]],
     ["sqlite", []],
@@ -88,22 +83,11 @@ test.each(COMPATIBILITY_DATES)(
   },
 );
 
-/** The binary of the machine's platform that runs: an install may have several, for other processors and C libraries. */
-async function programOf(pattern: string): Promise<string> {
-  for (const path of globSync(pattern, { cwd: folder })) {
-    const program = join(folder, path);
-    await chmod(program, 0o755);
-    const isRunning = await run(program, ["--version"]).catch(() => undefined);
-    if (isRunning) return program;
-  }
-  return expect.unreachable(`no program ${pattern}`);
-}
-
 test.each([
-  ["Bun", "node_modules/@oven/*/bin/bun", []],
-  ["Deno", "node_modules/@deno/*/deno", ["run", "--allow-all"]],
-])("chats in memory and in SQLite on %s", async (name, pattern, args) => {
-  const program = await programOf(pattern);
+  ["bun", []],
+  ["deno", ["run", "--allow-all"]],
+] as const)("chats in memory and in SQLite on %s", async (name, args) => {
+  const program = await programOf(folder, name);
   const env = { ...process.env, NODE_OPTIONS: "" };
   const { stdout } = await run(program, [...args, "sqlite.mjs", join(folder, `${name}.db`)], {
     cwd: folder,

@@ -2,6 +2,13 @@ import { type Driver, MemoryDriver, type MessageRecord } from "@scrollback/store
 import type { Harness } from "../src/harness.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 
+const { bun, deno, node } = process.versions;
+const runtime = bun
+  ? { product: "Bun", version: bun }
+  : deno
+    ? { product: "Deno", version: deno }
+    : { product: "Node.js", version: node };
+
 /** The harness of the memory driver, or of a similar one. Planted records replace stored ones in its reads. */
 export async function memoryHarness(driver: Driver = new MemoryDriver()): Promise<Harness> {
   const planted = new Map<string, { was: string; is: MessageRecord }>();
@@ -24,7 +31,7 @@ export async function memoryHarness(driver: Driver = new MemoryDriver()): Promis
         return { ...view, entries };
       },
     }),
-    server: { product: "Node.js", version: process.versions.node },
+    server: runtime,
     raw: {
       dump: async (threadId) => {
         const snapshot = driver.exportThread?.(threadId);

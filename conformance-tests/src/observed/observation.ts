@@ -76,7 +76,11 @@ export function textOf({ content }: ChatMessage): string {
   return typeof content === "string" ? (content.split(" ", 1)[0] ?? "") : "no text";
 }
 
-export const now = () => Number(process.hrtime.bigint() / 1_000n);
+/** Microseconds of a clock that all processes share. In Bun and Deno, `hrtime` begins with the process. */
+export const now =
+  "bun" in process.versions || "deno" in process.versions
+    ? () => Date.now() * 1_000
+    : () => Number(process.hrtime.bigint() / 1_000n);
 
 type Line =
   | { readonly id: string; readonly call: Pick<Observation, "client" | "thread" | "action" | "called"> }

@@ -1,6 +1,6 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
-import { growth, MOST_TIMES, many } from "../../store-core/test/growth.ts";
+import { growth, MOST_TIMES, many } from "../../../packages/store-core/test/growth.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, valuesOf } from "./checkpoints.ts";
 

@@ -59,7 +59,8 @@ async function generate(
   try {
     const { text } = await generateText({
       model,
-      instructions,
+      // The name of `ai` 6, which `ai` 7 takes too.
+      system: instructions,
       messages: [...messages.flatMap(toModelMessage), lastWord],
       ...(signal && { abortSignal: signal }),
     });

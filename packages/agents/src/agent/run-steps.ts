@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { untilAborted } from "@scrollback/store-core/internal";
-import { generateText, isStepCount, streamText } from "ai";
+import { generateText, isStepCount, streamText } from "../ai.ts";
 import { isWhole } from "./exchange.ts";
 import { type ResponseMessage, withoutUndefined } from "./model-messages.ts";
 import { abortedError, type ModelCall, type ModelOutcome, type Run } from "./run.ts";

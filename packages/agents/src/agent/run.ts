@@ -4,17 +4,17 @@ import { setImmediate } from "node:timers/promises";
 import { type ChatMessage, type Revision, StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
 import { modelHistory, untilAborted } from "@scrollback/store-core/internal";
-import {
-  type FinishReason,
-  isStepCount,
-  type LanguageModel,
-  type LanguageModelUsage,
-  type ModelMessage,
-  type PrepareStepFunction,
-  type StepResult,
-  type StopCondition,
-  type ToolSet,
+import type {
+  FinishReason,
+  LanguageModel,
+  LanguageModelUsage,
+  ModelMessage,
+  PrepareStepFunction,
+  StepResult,
+  StopCondition,
+  ToolSet,
 } from "ai";
+import { isStepCount } from "../ai.ts";
 import type { ContextProvider } from "../context/context-provider.ts";
 import { Invocations } from "../context/invocations.ts";
 import type { Conversation } from "../thread/conversation.ts";

@@ -1,7 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
-import { generateText, type LanguageModel } from "ai";
+import type { LanguageModel } from "ai";
+import { generateText } from "../ai.ts";
 import { rememberable } from "./remembered.ts";
 
 /** One turn to extract facts from. */

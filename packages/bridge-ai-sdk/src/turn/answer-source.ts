@@ -6,12 +6,12 @@ import {
   stepCountIs,
   streamText,
   type ToolSet,
-  toUIMessageStream,
   type UIMessage,
 } from "ai";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "../options.ts";
 import { ERROR_TEXT } from "../streams/contained-stream.ts";
+import { toUIMessageStream } from "../streams/to-ui-message-stream.ts";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { sendableMessages } from "./history.ts";
 

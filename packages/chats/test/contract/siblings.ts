@@ -246,7 +246,7 @@ export const siblings: readonly ContractTest[] = [
   {
     title: "siblings: a switch closes the answer of a lost run that stays on the path",
     async run({ mine, connect, owner }) {
-      const dying = connect({ now: () => Date.now() - 3_600_000, leaseMs: 30, beatMs: 10 }).of(owner);
+      const dying = connect({ now: () => Date.now() - 3_600_000 }).of(owner);
       const run = await dying.begin("c", { append: [message("q")] }, { messageId: "a" });
       run.update(message("a", "assistant", "half"));
       await run.save();

@@ -143,7 +143,7 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
   }
   if (isUrl(value)) {
     // The URL of another realm may keep its state under a hidden symbol.
-    if (Reflect.ownKeys({ ...value }).length > 0) refuseProperties(value, path);
+    if (Reflect.ownKeys({ ...value }).some((key) => !urlKeys.has(key))) refuseProperties(value, path);
     return [];
   }
   if (Object.getOwnPropertySymbols(value).length > 0) {
@@ -156,6 +156,9 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
   if (types.isMap(value)) return indexed([...value.keys(), ...value.values()]);
   return types.isSet(value) ? indexed([...value]) : [];
 }
+
+/** Deno's URLs have an enumerable symbol. */
+const urlKeys: ReadonlySet<PropertyKey> = new Set(Reflect.ownKeys({ ...new URL("about:blank") }));
 
 function elementsOf(value: readonly unknown[], path: readonly string[]): [string, unknown][] {
   if (!isClassPrototype("Array", Object.getPrototypeOf(value))) refuseInstance(value, path);

@@ -1,8 +1,9 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
-import { generateText, type LanguageModel } from "ai";
+import type { LanguageModel } from "ai";
 import { textOf } from "../../agent/model-messages.ts";
 import type { HistoryReducer } from "../../agent/options.ts";
+import { generateText } from "../../ai.ts";
 
 /** A language model of the AI SDK, or the id of one. */
 export const isModel: Check = (value) =>

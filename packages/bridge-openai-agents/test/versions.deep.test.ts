@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { declareVersionTests } from "../../../conformance-tests/test/fixtures/framework-versions.ts";
 import { framework } from "./framework.ts";
 
-declareNewestTest({
+declareVersionTests({
   directory: join(import.meta.dirname, ".."),
   framework,
   packages: ["@openai/agents-core", "@openai/agents-openai"],

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { declareVersionTests } from "../../../conformance-tests/test/fixtures/framework-versions.ts";
 import { framework } from "./framework.ts";
 
-declareNewestTest({
+declareVersionTests({
   directory: join(import.meta.dirname, ".."),
   framework,
-  packages: ["@genkit-ai/ai", "@genkit-ai/core"],
+  packages: ["ai", "resumable-stream"],
   files: ["test/!(*.server|*.deep|costs).test.ts", "test/backends.deep.test.ts"],
 });

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { declareVersionTests } from "../../../conformance-tests/test/fixtures/framework-versions.ts";
 import { framework } from "./framework.ts";
 
-declareNewestTest({
+declareVersionTests({
   directory: join(import.meta.dirname, ".."),
   framework,
   packages: [
@@ -11,5 +11,7 @@ declareNewestTest({
     "@langchain/core",
     "@langchain/langgraph-checkpoint-validation",
   ],
+  // Without peer dependencies: only tests need them.
+  oldest: { "@langchain/langgraph": "1.7.0", "@langchain/langgraph-checkpoint-validation": "1.1.1" },
   files: ["test/!(*.server|*.deep|costs).test.ts", "test/backends.deep.test.ts"],
 });
