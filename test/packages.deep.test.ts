@@ -115,7 +115,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
       expect(Object.keys(entry)).toEqual(["scrollback-source", "types", "default"]);
     }
     if (name === "@scrollback/store-core") {
-      expect(Object.keys(manifest.dependencies)).toEqual(["lru-cache", "superjson"]);
+      expect(manifest).not.toHaveProperty("dependencies");
       // The SDKs' for their types alone, of any version that has them.
       const peers = ["@anthropic-ai/sdk", "@opentelemetry/api", "openai"];
       expect(Object.keys(manifest.peerDependencies)).toEqual(peers);
@@ -232,6 +232,19 @@ test.each([
   // In the repository, where the peers of all packages are installed.
   const { stdout } = await run(program, [...args, "--eval", load], { cwd: root, env: userEnvironment() });
   expect(stdout.trim().split("\n")).toEqual(entries);
+});
+
+test("store-core and SQLite take at most 2.5 MB, with all that they depend on", async () => {
+  const folder = await consumer([tarball("@scrollback/store-core"), tarball("@scrollback/store-sqlite")]);
+  const files = globSync("node_modules/**/*", { cwd: folder, withFileTypes: true }).filter((one) =>
+    one.isFile(),
+  );
+  const sizes = await Promise.all(
+    files.map(async (one) => (await stat(join(one.parentPath, one.name))).size),
+  );
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  expect(bytes).toBeGreaterThan(500_000);
+  expect(bytes).toBeLessThanOrEqual(2_500_000);
 });
 
 test("openStores names the command that installs a missing adapter, and no part of the URL", async () => {

@@ -1,4 +1,5 @@
-import { type Codec, gzipCodec, jsonCodec, type StoreError } from "@scrollback/store-core";
+import { type Codec, jsonCodec, type StoreError } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores } from "@scrollback/store-core/driver";
 import { expect } from "vitest";
 import { exampleThread, expectCopy, LONG, longThread, storesWithLimits } from "../checks/copies.ts";

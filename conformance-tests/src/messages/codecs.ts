@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { aesGcmCodec, type Codec, gzipCodec, jsonCodec } from "@scrollback/store-core";
+import { type Codec, jsonCodec } from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec } from "@scrollback/store-core/codecs";
 
 /** An encrypting codec with its own key. */
 export function encrypting(id = "suite", codec: Codec = jsonCodec): Codec {

@@ -1,6 +1,7 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import { createMemoryStores, gzipCodec, StoreError } from "@scrollback/store-core";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
 import { ScrollbackSessionStore } from "../src/index.ts";

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { JsonPlusSerializer, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { expect, test } from "vitest";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues } from "./checkpoints.ts";

@@ -1,5 +1,6 @@
 import { iterateEntries, rebuildLists } from "@scrollback/collections";
-import { createMemoryStores, gzipCodec } from "@scrollback/store-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";

@@ -9,6 +9,7 @@ import {
   isString,
 } from "@scrollback/store-core/driver";
 import {
+  byteLength,
   checkMessages,
   checkValue,
   isBoolean,
@@ -33,7 +34,7 @@ const roles: readonly unknown[] = ["system", "user", "assistant", "tool"];
 export const isMessageId: Check = (value) => {
   const problem = isId(value);
   if (problem) return problem;
-  return Buffer.byteLength(value as string) > MAX_MESSAGE_ID_BYTES
+  return byteLength(value as string) > MAX_MESSAGE_ID_BYTES
     ? `must be at most ${MAX_MESSAGE_ID_BYTES} bytes of UTF-8`
     : undefined;
 };
@@ -162,9 +163,8 @@ export function checkPatch(method: string, patch: unknown, kind: "patch" | "crea
 
 /** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function checkSizes(method: string, labels: unknown, metadata: unknown): void {
-  if (Buffer.byteLength(jsonCodec.encode(labels)) > MAX_LABELS_BYTES)
-    tooLarge(method, "labels", "1 KiB encoded");
-  if (Buffer.byteLength(jsonCodec.encode(metadata)) > MAX_METADATA_BYTES)
+  if (byteLength(jsonCodec.encode(labels)) > MAX_LABELS_BYTES) tooLarge(method, "labels", "1 KiB encoded");
+  if (byteLength(jsonCodec.encode(metadata)) > MAX_METADATA_BYTES)
     tooLarge(method, "metadata", "64 KiB encoded");
 }
 

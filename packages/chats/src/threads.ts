@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { nameOf } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
+import { sha256 } from "@scrollback/store-core/internal";
 import type { Labels } from "./chat.ts";
 
 /** The location of a chat. */
@@ -31,7 +31,7 @@ export function indexOf(
   const base = `chats:${isArchived ? "archived" : "open"}:${ownerName}`;
   if (facet === undefined) return base;
   // The backend can see the names of indexes, but not the labels.
-  return `${base}:${facet === "pinned" ? facet : hash("sha256", JSON.stringify(facet), "base64url")}`;
+  return `${base}:${facet === "pinned" ? facet : sha256(JSON.stringify(facet))}`;
 }
 
 /** The indexes that have all chats of an owner: each chat is in one of them. */
@@ -60,7 +60,7 @@ export function indexesOf(
 /** A new id. Equal for each call with the same operation id, so that a repeated call finds what the first one created. */
 export function idOfOperation(stores: StoreFactory, of: string, operationId: string | undefined): string {
   if (operationId === undefined) return stores.open().threadId;
-  const text = hash("sha256", JSON.stringify([of, operationId]), "hex");
+  const text = sha256(JSON.stringify([of, operationId]), "hex");
   // A UUID of version 8: the application chooses its bits.
   return text.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
 }

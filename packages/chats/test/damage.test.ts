@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { aesGcmCodec, StoreError } from "@scrollback/store-core";
+import { StoreError } from "@scrollback/store-core";
+import { aesGcmCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";

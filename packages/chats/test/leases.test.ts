@@ -5,7 +5,9 @@ import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver
 import { ChatStore } from "../src/index.ts";
 import { message, storeError } from "./contract/values.ts";
 
-beforeEach(() => vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }));
+beforeEach(() =>
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ["Date", "setInterval", "clearInterval"] }),
+);
 afterEach(() => vi.useRealTimers());
 
 /** A process that makes an answer in a chat, and another one with a clock and a lease of its own. Commits take no time. */

@@ -1,6 +1,7 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import { rebuildLists } from "@scrollback/collections";
-import { aesGcmCodec, gzipCodec, jsonCodec, StoreError } from "@scrollback/store-core";
+import { jsonCodec, StoreError } from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test, vi } from "vitest";
 import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";

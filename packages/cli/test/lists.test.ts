@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { ChatStore } from "@scrollback/chats";
-import { gzipCodec, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { gzipCodec } from "@scrollback/store-core";
+import { gzipCodec } from "@scrollback/store-core/codecs";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 

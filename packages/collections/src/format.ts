@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import type { Check } from "@scrollback/store-core/driver";
+import { sha256 } from "@scrollback/store-core/internal";
 import { isListing } from "./lists/listed.ts";
 
 /** The format version of everything that this package writes. */
@@ -68,7 +68,7 @@ export function nameOf(name: string): string {
   if (!name.isWellFormed())
     throw new StoreError("INVALID_ARGUMENT", "nameOf: name must be well-formed Unicode");
   const escaped = encodeURIComponent(name);
-  return escaped.length <= LONGEST_NAME ? escaped : `#${hash("sha256", name, "base64url")}`;
+  return escaped.length <= LONGEST_NAME ? escaped : `#${sha256(name)}`;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import {
   type ChatMessage,
   chatMessageTraits,
@@ -9,7 +8,7 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkOptions, invalid, isId, isObject, isString } from "@scrollback/store-core/driver";
-import { checkValue, isSignal, isStoreFactory } from "@scrollback/store-core/internal";
+import { byteLength, checkValue, isSignal, isStoreFactory, sha256 } from "@scrollback/store-core/internal";
 import { envelope, FORMAT_VERSION, nameOf, parseMetadata, valueOfEnvelope } from "./format.ts";
 import type { Listed } from "./lists/listed.ts";
 
@@ -86,8 +85,7 @@ export class Records<T = unknown> {
     const checks = { stores: isStoreFactory("entries"), prefix: isId };
     checkOptions("Records", options, checks, ["stores", "prefix"]);
     const { stores, prefix } = options;
-    if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
-      invalid("Records: prefix must be at most 512 bytes");
+    if (byteLength(prefix) > MAX_THREAD_BYTES / 2) invalid("Records: prefix must be at most 512 bytes");
     this.#prefix = prefix;
     this.#stores = stores.withTraits(chatMessageTraits);
   }
@@ -96,9 +94,9 @@ export class Records<T = unknown> {
   threadId(key: Key): string {
     checkKey("threadId", key);
     const threadId = [this.#prefix, ...key.map(nameOf)].join(":");
-    if (Buffer.byteLength(threadId) <= MAX_THREAD_BYTES) return threadId;
+    if (byteLength(threadId) <= MAX_THREAD_BYTES) return threadId;
     // An escaped or hashed name never begins with `##`.
-    return `${this.#prefix}:##${hash("sha256", JSON.stringify(key), "base64url")}`;
+    return `${this.#prefix}:##${sha256(JSON.stringify(key))}`;
   }
 
   /** Returns a record, or undefined if there is none. */
@@ -194,7 +192,7 @@ function checkKey(method: string, key: unknown): asserts key is Key {
   let bytes = 0;
   for (const part of key) {
     checkValue(method, "each part of key", isId, part);
-    bytes += Buffer.byteLength(part);
+    bytes += byteLength(part);
   }
   if (bytes > MAX_KEY_BYTES) invalid(`${method}: key must be at most ${MAX_KEY_BYTES} bytes of UTF-8`);
 }

@@ -17,8 +17,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import { type Clock, systemClock } from "@scrollback/store-core/internal";
-import { LRUCache } from "lru-cache";
+import { type Clock, RecentMap, systemClock } from "@scrollback/store-core/internal";
 import type { DocumentCapabilities, DocumentDatabase, Head, Page } from "./database.ts";
 import { loadPages } from "./driver/load-pages.ts";
 import { ThreadMemory } from "./driver/thread-memory.ts";
@@ -63,7 +62,7 @@ export class DocumentDriver implements Driver {
   readonly worksWithoutSetup: boolean | undefined;
   readonly #database: DocumentDatabase;
   readonly #options: { readonly clock: Clock; readonly limits: Limits };
-  readonly #memories = new LRUCache<string, ThreadMemory>({ max: CACHE_SIZE });
+  readonly #memories = new RecentMap<ThreadMemory>(CACHE_SIZE);
   readonly #turns = new Turns<Write>((threadId, writes) => this.#make(threadId, writes));
 
   constructor(database: DocumentDatabase, { clock = systemClock }: DocumentDriverOptions = {}) {

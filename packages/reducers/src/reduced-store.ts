@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import {
   type Change,
   type ChatMessage,
@@ -17,6 +16,7 @@ import {
   emitWarning,
   isCount,
   isFunction,
+  isSame,
   isSignal,
   pairedHistory,
   reportUnpaired,
@@ -190,7 +190,7 @@ class ReducedStore<M> implements MessageStore<M> {
           const messages = await this.#reducer.reduce(stored, signal && { signal });
           if (!Array.isArray(messages))
             invalid("withReducer: result of reducer.reduce() must be an array of messages");
-          if (isDeepStrictEqual(messages, stored)) return { messages };
+          if (isSame(messages, stored)) return { messages };
           const expected = { expectedRevision: revision, ...(signal && { signal }) };
           return { messages, written: await this.#store.replaceMessages(messages, expected) };
         },

@@ -1,7 +1,5 @@
-import { hash } from "node:crypto";
 import { type ChatMessage, chatMessageTraits, jsonCodec } from "@scrollback/store-core";
-import { SUMMARY_MARK } from "@scrollback/store-core/internal";
-import { LRUCache } from "lru-cache";
+import { RecentMap, SUMMARY_MARK, sha256 } from "@scrollback/store-core/internal";
 
 /** The message that replaces the messages that it summarises. */
 export function summaryMessage(summary: string): ChatMessage {
@@ -24,7 +22,7 @@ export const CACHE_SIZE = 1_000;
  * summarised.
  */
 export class SummaryCache {
-  readonly #summaries = new LRUCache<string, string>({ max: CACHE_SIZE });
+  readonly #summaries = new RecentMap<string>(CACHE_SIZE);
 
   /** Finds the summary of the longest beginning with at most `longest` messages; `covered` is its length. */
   find(digests: readonly string[], longest: number): { summary: string; covered: number } | undefined {
@@ -45,7 +43,7 @@ export class SummaryCache {
  * role, author and content, but not for example times. They end before a message that no codec can encode.
  */
 export function digestsOf(messages: readonly ChatMessage[], earlier: string | undefined): string[] {
-  let digest = hash("sha256", earlier === undefined ? "" : `after ${earlier}`, "base64url");
+  let digest = sha256(earlier === undefined ? "" : `after ${earlier}`);
   const digests = [digest];
   for (const { role, authorName = null, content } of messages) {
     let text: string;
@@ -54,7 +52,7 @@ export function digestsOf(messages: readonly ChatMessage[], earlier: string | un
     } catch {
       break;
     }
-    digest = hash("sha256", `${digest}${text}`, "base64url");
+    digest = sha256(`${digest}${text}`);
     digests.push(digest);
   }
   return digests;

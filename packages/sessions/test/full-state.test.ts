@@ -1,4 +1,4 @@
-import { aesGcmCodec } from "@scrollback/store-core";
+import { aesGcmCodec } from "@scrollback/store-core/codecs";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";

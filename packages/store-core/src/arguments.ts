@@ -1,3 +1,4 @@
+import { byteLength } from "#runtime";
 import { StoreError } from "./errors.ts";
 
 /**
@@ -52,9 +53,7 @@ const MAX_ID_BYTES = 1_024;
 export const isId: Check = (value) => {
   if (typeof value !== "string" || value === "") return "must be a non-empty string";
   if (!value.isWellFormed()) return "must be well-formed Unicode (it has a lone surrogate)";
-  return Buffer.byteLength(value) > MAX_ID_BYTES
-    ? `must be at most ${MAX_ID_BYTES} bytes of UTF-8`
-    : undefined;
+  return byteLength(value) > MAX_ID_BYTES ? `must be at most ${MAX_ID_BYTES} bytes of UTF-8` : undefined;
 };
 
 /** A positive integer. */

@@ -1,10 +1,11 @@
-import { LRUCache } from "lru-cache";
+import { emitWarning } from "#runtime";
 import { type Check, checkValue, invalid } from "./arguments.ts";
-import { emitWarning } from "./runtime.ts";
+import { RecentMap } from "./recent-map.ts";
 
 /** The time in milliseconds within which an error with the same message leads to one warning. */
 const WARNED_MS = 60_000;
-const warned = new LRUCache<string, true>({ max: 1_000, ttl: WARNED_MS });
+/** The times of the latest warnings, by message. */
+const warned = new RecentMap<number>(1_000);
 
 /**
  * Makes an application's `onError` harmless: it is not awaited, and an error that it throws or rejects with becomes a warning of
@@ -26,8 +27,9 @@ export function reporter<A extends unknown[]>(
 
 function warnOnce(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
-  if (warned.has(message)) return;
-  warned.set(message, true);
+  const now = performance.now();
+  if (now - (warned.get(message) ?? Number.NEGATIVE_INFINITY) < WARNED_MS) return;
+  warned.set(message, now);
   const warning = new Error(message, { cause: error });
   warning.name = "ScrollbackWarning";
   emitWarning(warning);

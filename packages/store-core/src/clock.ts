@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** The clocks of a driver or of its stores. Tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -12,12 +10,28 @@ export interface Clock {
   timer(ms: number, run: () => void): () => void;
 }
 
+/** Waits for `ms` milliseconds. Rejects with the signal's reason as soon as it is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
 /** The clocks of this process. */
 export const systemClock: Clock = Object.freeze({
   wall: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms: number, signal?: AbortSignal) {
-    await sleep(Math.random() * ms, undefined, signal ? { signal } : undefined);
+    await sleep(Math.random() * ms, signal);
   },
   timer(ms: number, run: () => void) {
     const timer = setTimeout(run, ms);

@@ -1,5 +1,4 @@
-import { types } from "node:util";
-import { isClassPrototype } from "./codec/built-in.ts";
+import { isClassPrototype, isNativeError } from "./codec/built-in.ts";
 
 /** The stored fields of an error. No others, because errors of HTTP clients carry credentials. */
 export interface ErrorFields {
@@ -13,8 +12,7 @@ export interface ErrorFields {
 }
 
 /** Whether a value is an error, of any realm. */
-export const isError = (value: unknown): value is Error =>
-  types.isNativeError(value) || value instanceof Error;
+export const isError = (value: unknown): value is Error => isNativeError(value) || value instanceof Error;
 
 export function fieldsOf(error: Error): ErrorFields {
   const { name, message } = error;

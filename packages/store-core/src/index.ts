@@ -1,7 +1,5 @@
 /** For applications. Authors of adapters import `@scrollback/store-core/driver` too. */
-export { aesGcmCodec } from "./codec/aes-gcm-codec.ts";
 export { type Codec, jsonCodec } from "./codec/codec.ts";
-export { gzipCodec } from "./codec/gzip-codec.ts";
 export type { Cursor, Revision } from "./driver/revision.ts";
 export { StoreError, type StoreErrorCode } from "./errors.ts";
 export type { ThreadInfo } from "./factory/list-threads.ts";

@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+
+export { byteLength, emitWarning, sha256 } from "#runtime";
 export {
   checkValue,
   isBoolean,
@@ -18,9 +20,10 @@ export {
   isTtl,
 } from "./arguments.ts";
 export { guarded, reporter, resultNow } from "./callbacks.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, sleep, systemClock } from "./clock.ts";
 export { encodeWrapped, storedCopy } from "./codec/codec.ts";
 export { isRecordTime } from "./codec/record.ts";
+export { isSame } from "./codec/same.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { checkMessages, isCompactionPart, kindOf, SUMMARY_MARK } from "./message/chat-message-traits.ts";
@@ -52,6 +55,7 @@ export {
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
+export { randomId, randomText, uuidV7 } from "./random.ts";
+export { RecentMap } from "./recent-map.ts";
 export { pause, retry, untilAborted } from "./retry.ts";
-export { emitWarning } from "./runtime.ts";
 export { ThreadReader } from "./store/thread-reader.ts";

@@ -3,8 +3,9 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AesGcmCodecOptions } from "../src/codec/aes-gcm-codec.ts";
+import { aesGcmCodec, gzipCodec } from "../src/codecs.ts";
 import { createStores, MemoryDriver } from "../src/driver.ts";
-import { aesGcmCodec, type Codec, gzipCodec, jsonCodec, type StoreError } from "../src/index.ts";
+import { type Codec, jsonCodec, type StoreError } from "../src/index.ts";
 import { looseBase64 } from "./loose-base64.ts";
 
 const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;

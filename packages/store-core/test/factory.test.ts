@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
+import { gzipCodec } from "../src/codecs.ts";
 import { createStores, MemoryDriver } from "../src/driver.ts";
-import {
-  type Codec,
-  createMemoryStores,
-  gzipCodec,
-  type MessageTraits,
-  type StoreOptions,
-} from "../src/index.ts";
+import { type Codec, createMemoryStores, type MessageTraits, type StoreOptions } from "../src/index.ts";
 
 const invalid: [string, unknown, string][] = [
   ["maxMessages of 0", { maxMessages: 0 }, "maxMessages"],

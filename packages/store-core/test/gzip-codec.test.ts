@@ -3,7 +3,8 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { GzipCodecOptions } from "../src/codec/gzip-codec.ts";
-import { type Codec, createMemoryStores, gzipCodec, jsonCodec } from "../src/index.ts";
+import { gzipCodec } from "../src/codecs.ts";
+import { type Codec, createMemoryStores, jsonCodec } from "../src/index.ts";
 import { looseBase64 } from "./loose-base64.ts";
 
 const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;

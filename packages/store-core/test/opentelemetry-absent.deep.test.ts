@@ -45,7 +45,6 @@ beforeAll(async () => {
   // A copy, because Node.js would resolve packages beside the target of a link.
   await cp(join(import.meta.dirname, "../dist"), join(copy, "dist"), { recursive: true });
   await cp(join(import.meta.dirname, "../package.json"), join(copy, "package.json"));
-  for (const dependency of ["lru-cache", "superjson"]) await link(dependency);
   await writeFile(join(folder, "main.mjs"), program);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

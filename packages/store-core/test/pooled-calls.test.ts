@@ -1,28 +1,10 @@
 import { EventEmitter } from "node:events";
 import fc from "fast-check";
-import { afterAll, aroundEach, describe, expect, test, vi } from "vitest";
+import { aroundEach, describe, expect, test, vi } from "vitest";
 import { withFakeTimers } from "../../../conformance-tests/test/fixtures/fake-timers.ts";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
-import type { ConnectionPool } from "../src/driver.ts";
-
-// Fake timers replace only the global functions.
-vi.mock("node:timers/promises", () => ({
-  setTimeout: (ms: number, value: unknown, { signal }: { signal?: AbortSignal } = {}) =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms, value);
-      signal?.addEventListener("abort", () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      });
-    }),
-}));
-// The test files of a worker share its modules. This file needs modules of its own, which use the mock.
-vi.resetModules();
-const { PooledCalls } = await import("../src/driver.ts");
-const { StoreError } = await import("../src/index.ts");
-afterAll(() => {
-  vi.resetModules();
-});
+import { type ConnectionPool, PooledCalls } from "../src/driver.ts";
+import { StoreError } from "../src/index.ts";
 
 /** What the next connection, or the next request on one, does. */
 interface Step {

@@ -1,5 +1,6 @@
 import { sharedServer } from "@scrollback/conformance/servers";
-import { aesGcmCodec, gzipCodec, type MessageTraits, type StoreOptions } from "@scrollback/store-core";
+import type { MessageTraits, StoreOptions } from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec } from "@scrollback/store-core/codecs";
 import { createStores } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "./client.ts";

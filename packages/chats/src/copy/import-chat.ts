@@ -1,7 +1,6 @@
-import { hash } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import { isObject, isOneOf } from "@scrollback/store-core/driver";
-import { encodeWrapped, isBoolean, isRecordTime, isText } from "@scrollback/store-core/internal";
+import { encodeWrapped, isBoolean, isRecordTime, isText, sha256 } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { checkNewMessages, checkPatch, isMessageId, optionChecks } from "../checks.ts";
 import type { ChatContext } from "../read/context.ts";
@@ -40,9 +39,7 @@ export async function importChat<M extends Identified>(
   const { createdAt, updatedAt, activeAt } = chat;
   const chatId = id ?? idOfOperation(context.stores, owner, operationId);
   const operation =
-    operationId === undefined
-      ? undefined
-      : operationOf(operationId, "import", hash("sha256", encodeWrapped(data), "base64url"));
+    operationId === undefined ? undefined : operationOf(operationId, "import", sha256(encodeWrapped(data)));
   return await copyChat(context, locationOf(owner, chatId), {
     method: "import",
     entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),

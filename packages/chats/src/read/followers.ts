@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "@scrollback/store-core/internal";
 
 /** Wakes the followers of a chat after this process has written to it. */
 export class Followers {
@@ -42,7 +42,7 @@ export class Follower {
       const signals = signal ? [timer.signal, signal] : [timer.signal];
       this.#wakeSleeper = () => timer.abort();
       // Rejects when it is woken early.
-      await sleep(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
+      await sleep(ms, AbortSignal.any(signals)).catch(() => undefined);
       this.#wakeSleeper = undefined;
     }
     const isWoken = this.#isWoken;

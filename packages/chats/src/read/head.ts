@@ -1,8 +1,7 @@
-import { hash, randomBytes } from "node:crypto";
 import type { Listed } from "@scrollback/collections";
 import { type Revision, StoreError } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
-import { encodeWrapped } from "@scrollback/store-core/internal";
+import { encodeWrapped, randomText, sha256 } from "@scrollback/store-core/internal";
 import type { Chat, ChatSummary } from "../chat.ts";
 import { type Continuations, groupsOf } from "../siblings/continuations.ts";
 
@@ -81,7 +80,7 @@ export function newHead(id: string, now: number): Head {
     version: FORMAT_VERSION,
     ...{
       id,
-      incarnation: randomBytes(9).toString("base64url"),
+      incarnation: randomText(9),
       writes: 0,
       listed: { key: id, order: now, in: {} },
     },
@@ -152,7 +151,7 @@ export function chatOf(head: Head, revision: Revision, clock: WallClock): Chat {
 /** A write with the operation id that the caller gave. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function operationOf(id: string, method: string, intent: unknown): Operation {
   const text = encodeWrapped([method, intent]);
-  return { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
+  return { id, digest: sha256(text).slice(0, 22) };
 }
 
 /** Whether a write was already made. @throws StoreError `CONFLICT` if its id was used for a different write. */

@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
-import { resultNow } from "@scrollback/store-core/internal";
+import { resultNow, sleep, uuidV7 } from "@scrollback/store-core/internal";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "../chat.ts";
 import { checkRunChange } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
@@ -79,7 +77,7 @@ async function begin<M extends Identified>(
   options: BeginOptions,
 ): Promise<ActiveRun<M>> {
   const {
-    runId: id = randomUUID(),
+    runId: id = uuidV7(),
     messageId: given,
     whileRunning = "reject",
     after,
@@ -94,7 +92,7 @@ async function begin<M extends Identified>(
     given,
     ...(create ? [create] : []),
   ];
-  let messageId = given ?? randomUUID();
+  let messageId = given ?? uuidV7();
   let fenced: StoredRun | undefined;
   for (;;) {
     let running: StoredRun | undefined;

@@ -1,3 +1,4 @@
+import { byteLength } from "@scrollback/store-core/internal";
 import type { SiblingGroup } from "../chat.ts";
 import type { StoredEntry } from "../read/entries.ts";
 
@@ -146,7 +147,7 @@ export function withinBounds(
   const isTooMuch =
     bytes > bounds.maxSiblingBytes ||
     entries.length > MAX_CONTINUATIONS ||
-    Buffer.byteLength(JSON.stringify(all)) > MAX_HEAD_BYTES;
+    byteLength(JSON.stringify(all)) > MAX_HEAD_BYTES;
   if (!isGroupFull && !isTooMuch) return all;
   const branched = new Set(entries.map(([, one]) => one.in));
   const [oldest] = (isGroupFull ? group : entries.filter(([part]) => !branched.has(part)))

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
+import { byteLength, uuidV7 } from "@scrollback/store-core/internal";
 import type { Identified } from "../chat.ts";
 import type { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
@@ -48,7 +48,7 @@ export async function leave<M extends Identified>(
   signal: AbortSignal | undefined,
 ): Promise<Left> {
   const kept = entries.map((entry) =>
-    taken.has(entry.message.id) ? { ...entry, message: { ...entry.message, id: randomUUID() } } : entry,
+    taken.has(entry.message.id) ? { ...entry, message: { ...entry.message, id: uuidV7() } } : entry,
   );
   const { threadId } = view.store;
   const stored = { behind, leftAt, entries: kept };
@@ -83,7 +83,7 @@ export async function storePart<M extends Identified>(
     behind,
     first: [first.message.id, first.createdAt],
     leftAt,
-    bytes: Buffer.byteLength(jsonCodec.encode(messages)),
+    bytes: byteLength(jsonCodec.encode(messages)),
     ...(ttlMs !== undefined && { expiresAt: now() + ttlMs }),
   };
   return [part, continuation];

@@ -1,4 +1,5 @@
-import { aesGcmCodec, type Codec, gzipCodec, StoreError } from "@scrollback/store-core";
+import { type Codec, StoreError } from "@scrollback/store-core";
+import { aesGcmCodec, gzipCodec } from "@scrollback/store-core/codecs";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { type IndexEntry, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { MAX_VALUE_BYTES } from "@scrollback/store-core/driver";
+import { randomText } from "@scrollback/store-core/internal";
 import {
   CLOSING,
   type EntryValue,
@@ -66,7 +66,7 @@ export class Entries<T> {
     listed: Listed,
     { lifeMs = Math.min(DAY, this.#ttlMs ?? DAY) }: { readonly lifeMs?: number | null } = {},
   ): Promise<Places> {
-    const made = Object.fromEntries(indexes.map((index) => [index, randomBytes(9).toString("base64url")]));
+    const made = Object.fromEntries(indexes.map((index) => [index, randomText(9)]));
     const value = entryValue<T>(member, { listed: { ...listed, in: { ...listed.in, ...made } } });
     const expiry = lifeMs !== null && { expiresAt: this.#context.wall() + lifeMs };
     await Promise.all(

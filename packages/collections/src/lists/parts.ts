@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   type ChatMessage,
   type Revision,
@@ -6,6 +5,7 @@ import {
   type StoreFactory,
   type StoreIndex,
 } from "@scrollback/store-core";
+import { randomText } from "@scrollback/store-core/internal";
 import { DAY, entriesIn } from "./entries.ts";
 
 /** How long a write of a part that was given up may be under way. */
@@ -52,7 +52,7 @@ export class Parts {
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
     const { ttlMs } = this.#stores.settings;
-    const part = randomBytes(9).toString("base64url");
+    const part = randomText(9);
     const call = signal ? { signal } : {};
     // Longer than the part, whose content a backend may keep after it has expired.
     const expiry = ttlMs !== undefined && { expiresAt: Date.now() + ttlMs + DAY };

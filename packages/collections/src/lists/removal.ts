@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { retryOnConflict, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isSame } from "@scrollback/store-core/internal";
 import { type Entries, entriesIn, listedOf } from "./entries.ts";
 import {
   entryValueOf,
@@ -52,7 +52,7 @@ export async function removeThread<T, S extends Snapshot<T>>(
     if (isMeant?.(snapshot) === false) return;
     await clear?.(snapshot);
     // Beside a busy writer only the requests between the read and the deletion count.
-    if (!isDeepStrictEqual(closed.at(-1), snapshot.listed)) {
+    if (!isSame(closed.at(-1), snapshot.listed)) {
       const { listed, order } = snapshot;
       closed.push(listed);
       // A full or damaged index does not protect the thread. Its entries are then removed after it.

@@ -282,18 +282,28 @@ function settled(): Promise<void> {
   });
 }
 
+const ID_BYTES = 9;
+
 /** Runs `work` while entries get ids of `newId`, of 12 characters of base64url, and every pause ends at once. */
 export async function withoutChance<T>(newId: () => string, work: () => Promise<T>): Promise<T> {
-  const { randomBytes } = crypto;
-  const { setTimeout, setImmediate } = timersPromises;
-  Object.assign(crypto, { randomBytes: () => Buffer.from(newId(), "base64url") });
-  Object.assign(timersPromises, { setTimeout: async () => undefined, setImmediate: async () => undefined });
+  const { getRandomValues } = globalThis.crypto;
+  const { setTimeout } = globalThis;
+  const { setImmediate } = timersPromises;
+  const fill = <T extends Uint8Array>(bytes: T) => {
+    if (bytes.length !== ID_BYTES) return getRandomValues.call(globalThis.crypto, bytes);
+    bytes.set(Buffer.from(newId(), "base64url"));
+    return bytes;
+  };
+  Object.assign(globalThis.crypto, { getRandomValues: fill });
+  Object.assign(globalThis, { setTimeout: (run: () => void) => queueMicrotask(run) });
+  Object.assign(timersPromises, { setImmediate: async () => undefined });
   syncBuiltinESMExports();
   try {
     return await work();
   } finally {
-    Object.assign(crypto, { randomBytes });
-    Object.assign(timersPromises, { setTimeout, setImmediate });
+    Reflect.deleteProperty(globalThis.crypto, "getRandomValues");
+    Object.assign(globalThis, { setTimeout });
+    Object.assign(timersPromises, { setImmediate });
     syncBuiltinESMExports();
   }
 }

@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { type Listed, type Lists, type Member, nameOf, type Snapshot } from "@scrollback/collections";
 import type { Revision, StoreFactory } from "@scrollback/store-core";
+import { byteLength, sha256 } from "@scrollback/store-core/internal";
 import type { SessionKey } from "../session.ts";
 import { indexes, threads } from "../threads.ts";
 import { type Head, readSession, type SessionView } from "./session-thread.ts";
@@ -79,8 +79,7 @@ export function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sess
   const user = nameOf(userId);
   const key = `${user}:${sessionId}`;
   // A hash alone has no colon, so it differs from every other key.
-  if (Buffer.byteLength(key) > MAX_KEY_BYTES)
-    return { key: `#${hash("sha256", JSON.stringify(names), "base64url")}`, names };
+  if (byteLength(key) > MAX_KEY_BYTES) return { key: `#${sha256(JSON.stringify(names))}`, names };
   return user.startsWith("#") ? { key, names } : { key };
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Listed } from "@scrollback/collections";
 import {
   type ChatMessage,
@@ -8,6 +7,7 @@ import {
   type ThreadPage,
 } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
+import { randomText } from "@scrollback/store-core/internal";
 import { FORMAT_VERSION, parseSession } from "../format.ts";
 import type { Session, SessionEvent, SessionKey } from "../session.ts";
 import { copyOf, largestKey, prefixed, type Scopes, type Values } from "../state/scopes.ts";
@@ -90,7 +90,7 @@ export function newHead(
   { app, user, session }: Scopes,
   stamp: number,
 ): Omit<Head, "listed"> {
-  const incarnation = randomBytes(6).toString("base64url");
+  const incarnation = randomText(6);
   const head: Omit<Head, "listed"> = {
     ...{ version: FORMAT_VERSION, incarnation },
     ...{ events: 0, commits: 1, lastUpdateTime, state: session },

@@ -1,6 +1,5 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { type Clock, parseRevision, retry } from "@scrollback/store-core/internal";
-import { LRUCache } from "lru-cache";
+import { type Clock, parseRevision, RecentMap, retry } from "@scrollback/store-core/internal";
 import type { Stamps } from "../clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { CACHE_SIZE, WRITE_RETRIES } from "../retries.ts";
@@ -71,7 +70,7 @@ const NOTHING: Content = {
  */
 export class SharedStates {
   readonly #stores: StoreFactory;
-  readonly #cache = new LRUCache<string, CachedState>({ max: CACHE_SIZE });
+  readonly #cache = new RecentMap<CachedState>(CACHE_SIZE);
   #tickets = 0;
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #clock: Clock;

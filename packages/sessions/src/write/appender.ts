@@ -1,7 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { type Clock, retry } from "@scrollback/store-core/internal";
-import { LRUCache } from "lru-cache";
+import { type Clock, isSame, RecentMap, retry } from "@scrollback/store-core/internal";
 import type { Stamps } from "../clock.ts";
 import { refresh, show } from "../read/live-session.ts";
 import {
@@ -75,7 +73,7 @@ interface Append {
 export class Appender {
   readonly #parts: AppenderParts;
   /** The newest known heads whose deltas are all applied. */
-  readonly #finishedHeads = new LRUCache<string, KnownHead>({ max: CACHE_SIZE });
+  readonly #finishedHeads = new RecentMap<KnownHead>(CACHE_SIZE);
 
   constructor(parts: AppenderParts) {
     this.#parts = parts;
@@ -194,7 +192,7 @@ export class Appender {
     const { head, events, revision, missed, isStale } = await this.#look(append, thorough);
     await this.finish(key, { revision, head });
     const index = events.findIndex(({ id }) => id === stored.id);
-    const isThere = index >= 0 && isDeepStrictEqual(events[index], stored);
+    const isThere = index >= 0 && isSame(events[index], stored);
     if (index >= 0 && !isThere && usedEventId === "refuse") {
       throw new StoreError(
         "CONFLICT",

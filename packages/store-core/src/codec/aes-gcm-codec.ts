@@ -7,10 +7,11 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { types } from "node:util";
+import { decodeBase64 } from "#runtime";
 import { type Check, checkOptions, hasMethods, invalid } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
-import { decodeBase64, packText, unpackText } from "./base64.ts";
 import { type Codec, checkedCodec, jsonCodec } from "./codec.ts";
+import { packText, unpackText } from "./packed-text.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
 
 /** A key of {@link aesGcmCodec} and its id in the records. */
@@ -128,7 +129,7 @@ function nonceOf(key: DerivedKey, packed: Buffer, write: RecordWrite): Buffer {
   return hmac.update(packed).digest().subarray(0, NONCE_BYTES);
 }
 
-function decrypt(key: DerivedKey, sealed: Buffer, location: RecordLocation): string {
+function decrypt(key: DerivedKey, sealed: Uint8Array, location: RecordLocation): string {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) corrupt("it is cut short");
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key.encryption, nonce, { authTagLength: TAG_BYTES });

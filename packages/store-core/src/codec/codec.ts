@@ -1,11 +1,11 @@
-import { isDeepStrictEqual, types } from "node:util";
+import { hasNamedProperty } from "#runtime";
 import { invalid } from "../arguments.ts";
-import { fieldsOf, isError, makeError } from "../error-fields.ts";
+import { fieldsOf, isError } from "../error-fields.ts";
 import { StoreError } from "../errors.ts";
-import { isBuiltIn, isClassPrototype, isUrl } from "./built-in.ts";
+import { isBuiltIn, isClassPrototype, isMap, isRegExp, isSet, isTypedArray, isUrl } from "./built-in.ts";
 import { MAX_DEPTH, parsePlain, toPlain } from "./plain-json.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
-import { Entries, isDifficult, refuseForeign, superjson } from "./superjson-rules.ts";
+import { fromTypedJson, isDifficult, toTypedJson } from "./typed-json.ts";
 
 /**
  * Converts a message or a thread's metadata to text and back.
@@ -44,14 +44,14 @@ export function checkedCodec(codec: Codec): Codec {
 }
 
 /**
- * superjson writes the whole path to each value that JSON does not support. For deeply nested values of this kind, size
+ * The whole path to each value that JSON does not support is written. For deeply nested values of this kind, size
  * and time are quadratic. Values whose paths exceed this limit are refused.
  */
 const MAX_PATHS = { characters: 1024 ** 2, perValue: 256 };
 /** The maximum number of holes in an array. A hole takes no memory, but its replacement does. */
 const MAX_HOLES = 100_000;
-/** The first character of superjson's text. JSON never begins with it. */
-const SUPERJSON_MARK = "~";
+/** The first character of the text of {@link toTypedJson}. JSON never begins with it. */
+const TYPED_MARK = "~";
 
 function refuse(path: readonly string[], problem: string): never {
   throw new StoreError("INVALID_ARGUMENT", `${path.join("") || "the value"} ${problem}`);
@@ -65,14 +65,8 @@ function isPlainObject(value: object): value is Record<string, unknown> {
 
 /** Whether a value of a built-in class has an added property. */
 function hasAddedProperty(value: object): boolean {
-  if (!types.isTypedArray(value)) return Reflect.ownKeys(value).length > (types.isRegExp(value) ? 1 : 0);
-  const { buffer, byteOffset, byteLength, length } = value;
-  const { constructor: TypedArray } = Object.getPrototypeOf(value);
-  const same = Buffer.isBuffer(value)
-    ? Buffer.from(buffer, byteOffset, byteLength)
-    : new TypedArray(buffer, byteOffset, length);
-  // Each element has a key, too many to list. This compares the elements in one step, as they are, and the other keys.
-  return !isDeepStrictEqual(value, same);
+  if (isTypedArray(value)) return hasNamedProperty(value);
+  return Reflect.ownKeys(value).length > (isRegExp(value) ? 1 : 0);
 }
 
 /** The state of a walk through a value. */
@@ -98,7 +92,7 @@ class Walk {
     this.#characters -= this.path.pop()?.length ?? 0;
   }
 
-  /** Counts a value whose path superjson writes. @throws StoreError `INVALID_ARGUMENT` beyond the limit. */
+  /** Counts a value whose path is written. @throws StoreError `INVALID_ARGUMENT` beyond the limit. */
   countPath(): void {
     this.#values += 1;
     this.#inPaths += this.#characters;
@@ -128,7 +122,7 @@ function checkValue(value: unknown, walk: Walk): void {
   open.delete(value);
 }
 
-/** Whether superjson writes the path of a value. */
+/** Whether the path of a value is written. */
 function hasPath(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
   if (typeof value !== "object" || value === null) return value === undefined || typeof value === "bigint";
@@ -153,8 +147,8 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
   if (isPlainObject(value)) return Object.entries(value);
   if (!isBuiltIn(value)) refuseInstance(value, path);
   if (hasAddedProperty(value)) refuseProperties(value, path);
-  if (types.isMap(value)) return indexed([...value.keys(), ...value.values()]);
-  return types.isSet(value) ? indexed([...value]) : [];
+  if (isMap(value)) return indexed([...value.keys(), ...value.values()]);
+  return isSet(value) ? indexed([...value]) : [];
 }
 
 /** Deno's URLs have an enumerable symbol. */
@@ -189,33 +183,7 @@ function indexed(values: readonly unknown[]): [string, unknown][] {
 }
 
 /**
- * A copy that superjson carries, of this realm: holes filled with undefined, objects with difficult keys as
- * {@link Entries}.
- */
-function toCarried(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return Array.from(value, toCarried);
-  if (types.isMap(value))
-    return new Map(Array.from(value, ([key, inner]) => [toCarried(key), toCarried(inner)]));
-  if (types.isSet(value)) return new Set(Array.from(value, toCarried));
-  if (isError(value)) {
-    const { cause, errors, ...fields } = fieldsOf(value);
-    return makeError({
-      ...fields,
-      ...("cause" in value && { cause: toCarried(cause) }),
-      ...(errors && { errors: Array.from(errors, toCarried) }),
-    });
-  }
-  if (types.isDate(value)) return new Date(value);
-  if (types.isRegExp(value)) return new RegExp(value);
-  if (isUrl(value)) return new URL(value.href);
-  if (types.isTypedArray(value) || types.isArrayBuffer(value)) return value;
-  const pairs = Object.entries(value).map(([key, inner]): [string, unknown] => [key, toCarried(inner)]);
-  return pairs.some(([key]) => isDifficult(key)) ? Entries.from(pairs) : Object.fromEntries(pairs);
-}
-
-/**
- * The default codec: plain JSON for values that JSON supports, superjson for others. A property whose value is undefined
+ * The default codec: plain JSON for values that JSON supports, the format of superjson for others. A property whose value is undefined
  * is written in plain JSON too: as null, listed by its object under the key `~undefined`.
  *
  * Supports everything that JSON supports, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp (with `lastIndex` 0),
@@ -229,10 +197,8 @@ function toCarried(value: unknown): unknown {
 export const jsonCodec = Object.freeze({
   encode: (value: unknown): string => encodeJson(value, 0),
   decode(text: string): unknown {
-    if (!text.startsWith(SUPERJSON_MARK)) return parsePlain(text);
-    const carried = JSON.parse(text.slice(1));
-    refuseForeign(carried.meta ?? {});
-    return superjson.deserialize(carried, { inPlace: true });
+    if (!text.startsWith(TYPED_MARK)) return parsePlain(text);
+    return fromTypedJson(JSON.parse(text.slice(1)));
   },
 }) satisfies Codec;
 
@@ -240,10 +206,7 @@ function encodeJson(value: unknown, wrapped: number): string {
   const plain = toPlain(value, 1 - wrapped);
   if (plain !== undefined) return JSON.stringify(plain);
   checkValue(value, new Walk(MAX_DEPTH + wrapped));
-  const { json, meta } = superjson.serialize(toCarried(value));
-  // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.
-  delete meta?.referentialEqualities;
-  return SUPERJSON_MARK + JSON.stringify({ json, meta });
+  return TYPED_MARK + JSON.stringify(toTypedJson(value));
 }
 
 /** The number of levels in which {@link encodeWrapped} accepts stored values. */

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { sha256 } from "#runtime";
 import type { MessageRecord } from "./record.ts";
 
 /**
@@ -22,5 +22,5 @@ export function digestOf(
   let text = `${drop}/${append.length}`;
   for (const message of append) text += `/${message.text.length}/${message.kind}${message.text}`;
   if (metadata !== undefined) text += `/m/${metadata === null ? "null" : metadata}`;
-  return hash("sha256", text, "base64url").slice(0, 22);
+  return sha256(text).slice(0, 22);
 }

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import { decodeBase64 } from "#runtime";
 import { checkOptions, hasMethods, isPositiveInteger } from "../arguments.ts";
 import { StoreError } from "../errors.ts";
-import { decodeBase64 } from "./base64.ts";
 import { type Codec, checkedCodec, jsonCodec } from "./codec.ts";
 
 /** The options of {@link gzipCodec}. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "#runtime";
 import { IdCursor } from "./id-cursor.ts";
 
 /**
@@ -59,18 +59,18 @@ export interface EntryPlace {
 }
 
 /** Digests of places, for the keys of databases that limit their keys. */
-export const EntryPlace = Object.freeze({
+export const EntryPlace = /* @__PURE__ */ Object.freeze({
   /**
    * The place of an entry as 87 ASCII characters, for the key of a database that limits its keys: two SHA-256 in Base64url, of the index
    * and the key, and of the id. Those of one key begin with its `keyDigest` and a dot.
    */
   digest(place: EntryPlace): string {
-    return `${EntryPlace.keyDigest(place)}.${digestOf(place.id)}`;
+    return `${EntryPlace.keyDigest(place)}.${sha256(place.id)}`;
   },
 
   /** The beginning of the `digest` of each entry of a key. */
   keyDigest({ index, key }: Pick<EntryPlace, "index" | "key">): string {
-    return digestOf(`${escaped(index)}\x01${escaped(key)}`);
+    return sha256(`${escaped(index)}\x01${escaped(key)}`);
   },
 });
 
@@ -143,7 +143,7 @@ export interface EntryPage {
 }
 
 /** What backends make pages of. */
-export const EntryPage = Object.freeze({
+export const EntryPage = /* @__PURE__ */ Object.freeze({
   /** The entries that have not expired, for backends that do not leave out the others themselves. */
   alive(entries: readonly StoredEntry[]): StoredEntry[] {
     const now = Date.now();
@@ -176,7 +176,7 @@ export interface IndexListing {
 }
 
 /** Listings for backends that list names in an order of their own. */
-export const IndexListing = Object.freeze({
+export const IndexListing = /* @__PURE__ */ Object.freeze({
   /**
    * The page of the names that a backend found after `limit + 1` were requested, in an order of its own. Its cursor is the last name.
    *
@@ -207,7 +207,7 @@ const ALL_BITS = (1n << 64n) - 1n;
 const escapes = ["\x02", "\x01", "\0"];
 
 /** Makes and reads the text by which the entries of an index are sorted. */
-export const SortKey = Object.freeze({
+export const SortKey = /* @__PURE__ */ Object.freeze({
   /**
    * The sort key of an entry: its place in its index, as a text that backends compare by its UTF-8 bytes: by `order`, then by the bytes of the key, then
    * by those of the id. It contains no zero byte.
@@ -224,10 +224,10 @@ export const SortKey = Object.freeze({
 
   /** The order of an entry, of its sort key. */
   orderOf(sort: string): number {
-    const bytes = Buffer.from(sort.slice(0, 16), "hex");
-    const bits = bytes.readBigUInt64BE();
-    bytes.writeBigUInt64BE(bits & SIGN ? bits ^ SIGN : bits ^ ALL_BITS);
-    return bytes.readDoubleBE();
+    const bits = BigInt(`0x${sort.slice(0, 16)}`);
+    const view = new DataView(new ArrayBuffer(8));
+    view.setBigUint64(0, bits & SIGN ? bits ^ SIGN : bits ^ ALL_BITS);
+    return view.getFloat64(0);
   },
 
   /** The key of an entry, of its sort key. */
@@ -238,17 +238,26 @@ export const SortKey = Object.freeze({
   },
 });
 
-/** Compares two texts by their UTF-8 bytes, for sorting. */
+/** Compares two well-formed texts by their UTF-8 bytes, for sorting. */
 export function compareBytes(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at++) {
+    const [left, right] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (left !== right) return bytesRank(left) - bytesRank(right);
+  }
+  return one.length - other.length;
+}
+
+/** In UTF-8, characters of two code units come last. */
+function bytesRank(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
 
 function orderDigits(order: number): string {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleBE(order);
-  const bits = bytes.readBigUInt64BE();
-  bytes.writeBigUInt64BE(bits & SIGN ? bits ^ ALL_BITS : bits | SIGN);
-  return bytes.toString("hex");
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, order);
+  const bits = view.getBigUint64(0);
+  return (bits & SIGN ? bits ^ ALL_BITS : bits | SIGN).toString(16).padStart(16, "0");
 }
 
 function escaped(text: string): string {
@@ -257,10 +266,6 @@ function escaped(text: string): string {
       made.replaceAll(character, `\x02${String.fromCharCode(character.charCodeAt(0) + 3)}`),
     text,
   );
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
 }
 
 /** Whether an entry has expired. */

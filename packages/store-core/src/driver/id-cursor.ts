@@ -1,12 +1,13 @@
 import { invalid } from "../arguments.ts";
+import { decodeText, encodeText } from "../codec/base64.ts";
 
 const START = "after.";
 
 /** Cursors of listings in an order of ids, or of names. */
-export const IdCursor = Object.freeze({
+export const IdCursor = /* @__PURE__ */ Object.freeze({
   /** The cursor behind a page: its last id. */
   format(id: string): string {
-    return START + Buffer.from(id).toString("base64url");
+    return START + encodeText(id);
   },
 
   /**
@@ -21,8 +22,8 @@ export const IdCursor = Object.freeze({
   ): string | undefined {
     if (cursor === undefined) return undefined;
     const text = cursor.startsWith(START) ? cursor.slice(START.length) : "";
-    const id = Buffer.from(text, "base64url").toString();
-    if (id === "" || !id.startsWith(prefix) || Buffer.from(id).toString("base64url") !== text)
+    const id = decodeText(text);
+    if (!id?.startsWith(prefix))
       invalid(`${caller}: cursor must be one that ${caller}() gave for the same prefix`);
     return id;
   },

@@ -1,5 +1,6 @@
-import { randomFillSync } from "node:crypto";
 import { invalid } from "../arguments.ts";
+import { decodeText, encodeText } from "../codec/base64.ts";
+import { randomId } from "../random.ts";
 
 /**
  * The state of a thread: an opaque string that changes with every commit and is never reused, not even after `clear` or
@@ -23,19 +24,9 @@ export function parseRevision(revision: Revision): { readonly incarnation: strin
   return { incarnation: revision.slice(0, dot), number: Number.parseInt(revision.slice(dot + 1), 10) };
 }
 
-const INCARNATION_BYTES = 12;
-/** Random bytes for many commits at once. Most commits use none, because only a new thread needs an incarnation. */
-const pool = Buffer.alloc(128 * INCARNATION_BYTES);
-let used = pool.length;
-
 /** A random incarnation: 16 characters of base64url. */
 export function newIncarnation(): string {
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += INCARNATION_BYTES;
-  return pool.toString("base64url", used - INCARNATION_BYTES, used);
+  return randomId(12);
 }
 
 /** An opaque position in a thread, for `before` and `after` of `ReadOptions`. Valid in every process. */
@@ -74,7 +65,7 @@ export function boundsAt(
  * beginning.
  */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
-  return Buffer.from(`1:${parseRevision(revision).incarnation}:${sequence}`).toString("base64url");
+  return encodeText(`1:${parseRevision(revision).incarnation}:${sequence}`);
 }
 
 /**
@@ -87,7 +78,7 @@ export function parseCursor(
   what: "read: before" | "read: after" | "copyThread: upTo",
   cursor: unknown,
 ): CursorLocation {
-  const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
+  const text = (typeof cursor === "string" && decodeText(cursor)) || "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
   if (!match) return invalid(`${what} must be a cursor that read() gave as older or newer`);
   return { incarnation: match[1] ?? "", sequence: Number(match[2]) };

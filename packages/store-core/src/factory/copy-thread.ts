@@ -1,7 +1,8 @@
-import { hash, randomUUID } from "node:crypto";
+import { sha256 } from "#runtime";
 import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "../arguments.ts";
 import { formatCursor, parseCursor, parseRevision, type Revision } from "../driver/revision.ts";
 import { StoreError } from "../errors.ts";
+import { randomId } from "../random.ts";
 import type { PortableStore } from "../store/portable-store.ts";
 import type { ThreadPage } from "../store/store.ts";
 import { MESSAGES_AT_ONCE, type ReadPosition, ThreadReader } from "../store/thread-reader.ts";
@@ -70,7 +71,7 @@ export async function copyThread<M>(
       "copyThread: the source is itself an unfinished copy; finish that copy first",
     );
   const end = last?.sequence ?? Number.POSITIVE_INFINITY;
-  const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
+  const copy = sha256(JSON.stringify([source.threadId, incarnation, upTo ?? null]));
   const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
   let copied = 0;
   let isRepeated = false;
@@ -108,7 +109,7 @@ export async function copyThread<M>(
     if (!isRepeated) return made;
     const now = await target.read({ limit: 0, ...abort });
     if (isSameIncarnation(made, now.revision) && !progressOf(now.metadata, copy)) return made;
-    return await commit(entries, expectedRevision, { metadata }, `copy:${copy}:${randomUUID()}`);
+    return await commit(entries, expectedRevision, { metadata }, `copy:${copy}:${randomId()}`);
   };
 
   const goOn = async (): Promise<Revision | null> => {

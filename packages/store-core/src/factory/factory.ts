@@ -1,4 +1,5 @@
-import { randomFillSync, randomUUID } from "node:crypto";
+import { asCheck, logged, offerTelemetry } from "#diagnostics";
+import { byteLength, checkRuntime } from "#runtime";
 import {
   type Check,
   checkOptions,
@@ -21,9 +22,7 @@ import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { chatMessageTraits } from "../message/chat-message-traits.ts";
 import type { ChatMessage, MessageTraits } from "../message/message.ts";
-import { checkNodeVersion } from "../runtime.ts";
-import { asCheck, logged } from "../store/debug-log.ts";
-import { offerTelemetry } from "../store/opentelemetry.ts";
+import { randomId, uuidV7 } from "../random.ts";
 import { isRevision, PortableStore } from "../store/portable-store.ts";
 import { SetupOnDemand } from "../store/setup-on-demand.ts";
 import { parseState, type StoreSettings } from "../store/state.ts";
@@ -34,7 +33,7 @@ import { iterateThreads, listThreads } from "./list-threads.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
 import { listIndexes, storeIndexOf } from "./store-index.ts";
 
-checkNodeVersion();
+checkRuntime();
 
 /** The {@link StoreContext} of each factory, for calls that involve two factories. */
 const contexts = new WeakMap<object, StoreContext<unknown>>();
@@ -132,7 +131,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
-      return Buffer.byteLength(codec.encode(metadata, write));
+      return byteLength(codec.encode(metadata, write));
     },
     index: (name) => storeIndexOf(context, name),
     listIndexes: async (options = {}) => await listIndexes(context, options),
@@ -143,7 +142,7 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
       checkValue("deleteThread", "threadId", isId, threadId);
       checkOptions("deleteThread", options, deleteChecks);
       const { expectedRevision, signal } = options;
-      const operationId = randomUUID();
+      const operationId = randomId();
       let sendBefore: number | undefined;
       const attempt = () => {
         const request = { threadId, operationId, expectedRevision, sendBefore, signal };
@@ -223,15 +222,6 @@ function refusedCommit(): CommitRequest {
     updatedAt: 0,
     signal: undefined,
   };
-}
-
-/** A UUID of version 7: 48 bits of time in milliseconds, then 74 random bits (RFC 9562, section 5.7). */
-function uuidV7(): string {
-  const bytes = randomFillSync(Buffer.alloc(16));
-  bytes.writeUIntBE(Date.now(), 0, 6);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 /** See `StoreFactory.watch`. The callback's errors do not reach the driver, and no call of it follows the end of the watch. */

@@ -1,6 +1,5 @@
-import { join } from "node:path";
+import { type AdapterPackage, loadAdapter } from "#runtime";
 import { type Check, checkOptions, invalid, isObject } from "../arguments.ts";
-import { StoreError } from "../errors.ts";
 import { MemoryDriver } from "../memory/memory-driver.ts";
 import type { ChatMessage } from "../message/message.ts";
 import { createStores, refuseUrlParameters, storeOptionChecks } from "./factory.ts";
@@ -39,13 +38,6 @@ export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
    * also opens the other. Default: none.
    */
   adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
-}
-
-/** An adapter that is loaded on demand. */
-interface AdapterPackage {
-  readonly packageName: `@scrollback/store-${"dynamo" | "libsql" | "mongo" | "postgres" | "redis" | "sqlite"}`;
-  readonly create: string;
-  readonly install: string;
 }
 
 const redis: AdapterPackage = {
@@ -95,11 +87,6 @@ const isAdapters: Check = (value) =>
     ? undefined
     : "must have functions such as createSqliteStores, by schemes without a colon");
 
-const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
-  ...storeOptionChecks,
-  adapters: isAdapters,
-};
-
 /**
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
  * `mongodb+srv://…`, `dynamodb://…`, `libsql:chats.db`, `libsql://…`, `postgres://…`, `postgresql://…`, or another scheme that is among
@@ -120,7 +107,7 @@ export async function openStores<M = ChatMessage>(
   options: OpenOptions<M> & TraitsOption<M>,
 ): Promise<StoreFactory<M>>;
 export async function openStores(url: string, options: OpenOptions = {}): Promise<StoreFactory> {
-  checkOptions("openStores", options, openOptionChecks);
+  checkOptions("openStores", options, { ...storeOptionChecks, adapters: isAdapters });
   const scheme = (typeof url === "string" && /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1]) || "";
   // A table of DynamoDB costs money.
   const { adapters = {}, setup = scheme !== "dynamodb", ...others } = options;
@@ -139,44 +126,6 @@ export async function openStores(url: string, options: OpenOptions = {}): Promis
       `openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}; the url of a file is sqlite: and its path`,
     );
   }
-  const module = await load(adapter);
+  const module = await loadAdapter(adapter);
   return (module[adapter.create] as Adapter)({ url, ...storeOptions });
-}
-
-async function load({ packageName, install }: AdapterPackage): Promise<Record<string, unknown>> {
-  // Bundlers find a package by a literal import only. Within `try`, one that is not installed does not fail their build.
-  try {
-    switch (packageName) {
-      case "@scrollback/store-dynamo":
-        return await import("@scrollback/store-dynamo");
-      case "@scrollback/store-libsql":
-        return await import("@scrollback/store-libsql");
-      case "@scrollback/store-mongo":
-        return await import("@scrollback/store-mongo");
-      case "@scrollback/store-postgres":
-        return await import("@scrollback/store-postgres");
-      case "@scrollback/store-redis":
-        return await import("@scrollback/store-redis");
-      case "@scrollback/store-sqlite":
-        return await import("@scrollback/store-sqlite");
-    }
-  } catch (error) {
-    if (!isMissing(error, packageName)) throw error;
-  }
-  try {
-    // With strictly isolated packages (pnpm, for example) only the application can resolve its adapters.
-    // Not imported: bundlers would try to resolve what the function is called with.
-    const { createRequire } = process.getBuiltinModule("node:module");
-    return createRequire(join(process.cwd(), "package.json"))(packageName);
-  } catch (error) {
-    if (!isMissing(error, packageName)) throw error;
-    const message = `openStores: ${packageName} was not found; run: npm install ${install}`;
-    throw new StoreError("UNSUPPORTED", message, { cause: error });
-  }
-}
-
-function isMissing(error: unknown, packageName: string): boolean {
-  if (!(error instanceof Error) || !("code" in error)) return false;
-  const missing = error.code === "ERR_MODULE_NOT_FOUND" || error.code === "MODULE_NOT_FOUND";
-  return missing && error.message.includes(`'${packageName}'`);
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { byteLength } from "#runtime";
 import {
   checkOptions,
   checkValue,
@@ -10,10 +10,12 @@ import {
   isSignal,
   isString,
 } from "../arguments.ts";
+import { decodeText, encodeText } from "../codec/base64.ts";
 import { jsonCodec } from "../codec/codec.ts";
 import { bindingOf, decodeEntry, isRecordTime } from "../codec/record.ts";
 import { compareBytes, type EntryPlace, SortKey, type StoredEntry } from "../driver/entry-index.ts";
 import { StoreError } from "../errors.ts";
+import { randomId } from "../random.ts";
 import type { StoreContext } from "../store/store-context.ts";
 import { isVector, isVectors, unitVector } from "./entry-vectors.ts";
 import { listChecks } from "./list-threads.ts";
@@ -168,7 +170,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     const { key, id } = place;
     const { version, order, value, expiresAt, vectors } = content;
     const text = encoded(context, { index: name, key, id }, value);
-    if (Buffer.byteLength(text) > maxValueBytes)
+    if (byteLength(text) > maxValueBytes)
       throw new StoreError("TOO_LARGE", `${method}: the value takes more than ${maxValueBytes} bytes`);
     const put = { index: name, key, id, version, order: order + 0, value: text, signal: options.signal };
     if (vectors?.[0]) assertVectors(method, vectors[0].length);
@@ -288,19 +290,19 @@ function indexOf<M>({ driver, codec }: StoreContext<M>) {
 }
 
 function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
-  const write = { threadId: bindingOf(place), operationId: randomUUID(), kind: "e", index: 0 } as const;
+  const write = { threadId: bindingOf(place), operationId: randomId(), kind: "e", index: 0 } as const;
   return codec.encode(value ?? null, write);
 }
 
 function formattedCursor(next: string, direction: "up" | "down"): string {
-  return `${direction}.${Buffer.from(next).toString("base64url")}`;
+  return `${direction}.${encodeText(next)}`;
 }
 
 /** @param what the method and its option, for the error. */
 function parsedCursor(what: string, cursor: string, direction: "up" | "down"): string {
   const [given, text = ""] = cursor.split(".");
-  const next = Buffer.from(text, "base64url").toString();
-  if (given !== direction || Buffer.from(next).toString("base64url") !== text || !/^[\da-f]{16}/.test(next))
+  const next = decodeText(text) ?? "";
+  if (given !== direction || !/^[\da-f]{16}/.test(next))
     invalid(`${what} must be a cursor for "${direction}" that list() or cursorAfter() of this index gave`);
   return next;
 }

@@ -1,3 +1,4 @@
+import { byteLength } from "#runtime";
 import { invalid } from "../arguments.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type MessageRecord, MISSING_MESSAGE, type ThreadEntry } from "../codec/record.ts";
@@ -170,7 +171,7 @@ export class MemoryDriver implements Driver {
         count: SequenceBounds.countOf(bounds),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
-        ...(sizes && { bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) }),
+        ...(sizes && { bytes: texts.reduce((sum, text) => sum + byteLength(text), 0) }),
       });
       last = serial;
     }

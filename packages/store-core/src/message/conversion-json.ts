@@ -1,4 +1,4 @@
-import { types } from "node:util";
+import { isDate } from "../codec/built-in.ts";
 
 /** Deeper values are cut: frameworks check JSON recursively. */
 const MAX_DEPTH = 500;
@@ -24,7 +24,7 @@ export function plainJson(value: unknown): { value: unknown; isChanged: boolean 
     }
     if (typeof one === "bigint") return changed(String(one));
     if (typeof one !== "object" || path.has(one) || path.size >= MAX_DEPTH) return changed(null);
-    if (types.isDate(one)) return changed(Number.isNaN(one.getTime()) ? null : one.toISOString());
+    if (isDate(one)) return changed(Number.isNaN(one.getTime()) ? null : one.toISOString());
     path.add(one);
     const copied = Array.isArray(one) ? Array.from(one, copy) : copyObject(one);
     path.delete(one);

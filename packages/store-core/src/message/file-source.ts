@@ -1,5 +1,6 @@
-import { types } from "node:util";
-import { isUrl } from "../codec/built-in.ts";
+import { encodeBase64 } from "#runtime";
+import { encodeText } from "../codec/base64.ts";
+import { isArrayBuffer, isUint8Array, isUrl } from "../codec/built-in.ts";
 import type { MessageLosses } from "./conversion.ts";
 import type { FileContent, Part } from "./message.ts";
 
@@ -33,7 +34,7 @@ export function fileSource(content: unknown, mediaType: string): FileSource | un
         ? fileSource(fields.data, mediaType)
         : undefined;
     case "text":
-      return typeof fields.text === "string" ? data(base64Of(Buffer.from(fields.text))) : undefined;
+      return typeof fields.text === "string" ? data(encodeText(fields.text, "base64")) : undefined;
     case "reference":
       return referenceSource(fields.reference);
     default:
@@ -120,10 +121,9 @@ function isUrlText(value: unknown): value is string {
 }
 
 function isBytes(value: unknown): value is Uint8Array | ArrayBuffer {
-  return types.isUint8Array(value) || types.isArrayBuffer(value);
+  return isUint8Array(value) || isArrayBuffer(value);
 }
 
 function base64Of(bytes: Uint8Array | ArrayBuffer): string {
-  const view = types.isArrayBuffer(bytes) ? new Uint8Array(bytes) : bytes;
-  return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
+  return encodeBase64(isArrayBuffer(bytes) ? new Uint8Array(bytes) : bytes);
 }

@@ -1,7 +1,7 @@
-import { LRUCache } from "lru-cache";
+import { emitWarning } from "#runtime";
 import { reporter } from "../callbacks.ts";
 import { StoreError } from "../errors.ts";
-import { emitWarning } from "../runtime.ts";
+import { RecentMap } from "../recent-map.ts";
 import { chatMessageTraits } from "./chat-message-traits.ts";
 import type { ChatMessage, MessageTraits, Part } from "./message.ts";
 
@@ -184,7 +184,7 @@ export interface ReportTarget {
 
 /** The number of reports that are remembered, of each scope. */
 const REMEMBERED_REPORTS = 1_000;
-const reported = new WeakMap<object, LRUCache<string, true>>();
+const reported = new WeakMap<object, RecentMap<true>>();
 
 /** Reports an error once for a thread and a subject. */
 export function reportOnce(
@@ -192,10 +192,10 @@ export function reportOnce(
   subject: string,
   error: () => StoreError,
 ): void {
-  const reports = reported.get(scope) ?? new LRUCache<string, true>({ max: REMEMBERED_REPORTS });
+  const reports = reported.get(scope) ?? new RecentMap<true>(REMEMBERED_REPORTS);
   reported.set(scope, reports);
   const key = JSON.stringify([threadId, subject]);
-  if (reports.has(key)) return;
+  if (reports.get(key)) return;
   reports.set(key, true);
   if (onError) reporter(onError)(error());
   else emitWarning(error().message);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "#runtime";
 import { isObject, isPlainObject } from "../arguments.ts";
 import { withoutBlanks } from "./blank-messages.ts";
 import { pairedHistory, type ReportTarget, reportUnpaired } from "./history.ts";
@@ -108,10 +108,7 @@ function idOf({ part, ordinal, isNewest, isAnswered }: Call): string {
   // What a provider ran has the ids of its own rules.
   if (providerExecuted) return toolCallId;
   if (isNewest && (ACCEPTED.test(toolCallId) || !isAnswered)) return toolCallId;
-  const hash = createHash("sha256")
-    .update(JSON.stringify([toolCallId, ordinal]))
-    .digest("base64url");
-  return `call_${hash.slice(0, 32)}`;
+  return `call_${sha256(JSON.stringify([toolCallId, ordinal])).slice(0, 32)}`;
 }
 
 function inputOf({ input }: ToolCallPart, { hasFailed }: Call): unknown {

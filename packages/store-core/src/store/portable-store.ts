@@ -1,5 +1,6 @@
 // Exceeds 300 lines because it implements every method of the protocol once, for all backends.
-import { randomUUID } from "node:crypto";
+import { observed, recordSize, retried } from "#diagnostics";
+import { byteLength } from "#runtime";
 import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "../arguments.ts";
 import { jsonCodec } from "../codec/codec.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "../codec/digest.ts";
@@ -16,8 +17,9 @@ import {
 } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
 import { kindOf } from "../message/chat-message-traits.ts";
+import { randomId } from "../random.ts";
 import { retryOnConflict, untilAborted } from "../retry.ts";
-import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
+import type { StoreCall } from "./observation.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, ExpireOptions, MessageStore, ReadOptions, ThreadPage, WriteOptions } from "./store.ts";
 import type { StoreContext } from "./store-context.ts";
@@ -274,7 +276,7 @@ export class PortableStore<M> implements MessageStore<M> {
     if (given !== undefined) checkOptions(caller, given, writeChecks);
     const options = given ?? {};
     const { threadId = this.#threadId, times, expiry } = details;
-    const operationId = options.operationId ?? details.operationId ?? randomUUID();
+    const operationId = options.operationId ?? details.operationId ?? randomId();
     const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append = this.#encodeMessages(messages, times?.messages ?? createdAt, threadId, operationId);
@@ -420,11 +422,11 @@ export class PortableStore<M> implements MessageStore<M> {
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };
-    const metadataBytes = metadata ? Buffer.byteLength(metadata) : 0;
+    const metadataBytes = metadata ? byteLength(metadata) : 0;
     if (metadataBytes > MAX_METADATA_BYTES) tooLarge("metadata", metadataBytes, MAX_METADATA_BYTES);
     let total = metadataBytes;
     append.forEach(({ text }, index) => {
-      const bytes = Buffer.byteLength(text);
+      const bytes = byteLength(text);
       if (bytes > maxMessageBytes) tooLarge(`messages[${index}]`, bytes, maxMessageBytes);
       total += bytes;
     });

@@ -1,6 +1,6 @@
+import { emitWarning } from "#runtime";
 import type { Driver, ErrorClassification } from "../driver/driver.ts";
 import { StoreError } from "../errors.ts";
-import { emitWarning } from "../runtime.ts";
 
 /**
  * The option `setup`: makes what is missing in the backend when a request needs it.

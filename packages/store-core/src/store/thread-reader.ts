@@ -1,5 +1,4 @@
-import { hash } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { nextTurn, sha256 } from "#runtime";
 import { jsonCodec } from "../codec/codec.ts";
 import { type Cursor, formatCursor, parseCursor, type Revision } from "../driver/revision.ts";
 import { StoreError } from "../errors.ts";
@@ -164,5 +163,5 @@ function trimmedBefore({ newer, count }: ThreadPage<unknown>): number {
 }
 
 function digestOf({ createdAt, message }: Pick<Entry<unknown>, "createdAt" | "message">): string {
-  return hash("sha256", `${createdAt} ${jsonCodec.encode(message)}`, "base64url");
+  return sha256(`${createdAt} ${jsonCodec.encode(message)}`);
 }

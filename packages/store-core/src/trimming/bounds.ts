@@ -25,7 +25,7 @@ export interface Range {
 const MOST_MISSING = 10_000;
 
 /** Computations with bounds. */
-export const SequenceBounds = Object.freeze({
+export const SequenceBounds = /* @__PURE__ */ Object.freeze({
   /** The bounds of a thread that was never written. */
   EMPTY: Object.freeze({
     pinned: null,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { closedError } from "../../errors.ts";
 
 /** The time that `close` waits for a client whose server may hang. */
@@ -58,7 +57,7 @@ export class PendingCalls {
   /** Waits at most 500 ms for a client, which continues to close by itself. Ignores its errors: the connection is gone. */
   static async disconnectInTime(disconnect: () => unknown): Promise<void> {
     const disconnected = (async () => await disconnect())().catch(() => undefined);
-    await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    await inTime(disconnected, CLOSE_TIMEOUT_MS, NO_REPLY, { ref: false }).catch(() => undefined);
   }
 }
 
@@ -70,12 +69,13 @@ export class PendingCalls {
 export function inTime<T>(reply: Promise<T>, ms: number, problem: string, { ref = true } = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(Object.assign(new Error(problem), { name: "TimeoutError" }));
-    const timer = setTimeout(late, ms);
-    if (!ref) timer.unref();
+    // A number in browsers, which have no process to keep alive.
+    const timer: Partial<NodeJS.Timeout> = setTimeout(late, ms);
+    if (!ref) timer.unref?.();
     const settle =
       <V>(how: (value: V) => void) =>
       (value: V) => {
-        clearTimeout(timer);
+        clearTimeout(timer as NodeJS.Timeout);
         how(value);
       };
     reply.then(settle(resolve), settle(reject));

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { packText, unpackText } from "../src/codec/base64.ts";
+import { packText, unpackText } from "../src/codec/packed-text.ts";
 
 const base64 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64"));
 const text = fc
