@@ -108,11 +108,11 @@ export function fromTypedJson(typed: {
   const { values = {}, referentialEqualities } = typed.meta ?? {};
   if (referentialEqualities !== undefined) throw new TypeError("shared references are not carried");
   return isNode(values as Node | Nodes)
-    ? valueOf(values as Node, typed.json)
+    ? valueOfNode(values as Node, typed.json)
     : withValues(values as Nodes, typed.json);
 }
 
-function valueOf([type, inside]: Node, json: unknown): unknown {
+function valueOfNode([type, inside]: Node, json: unknown): unknown {
   const name = Array.isArray(type) && type[0] === "custom" ? `custom ${type[1]}` : type;
   const read = typeof name === "string" && Object.hasOwn(readers, name) ? readers[name] : undefined;
   if (!read) throw new TypeError("unknown kind of value");
@@ -126,7 +126,7 @@ function withValues(nodes: Nodes, json: unknown): unknown {
     const last = keys.pop() ?? "";
     const owner = keys.reduce(fieldOf, json);
     const field = fieldOf(owner, last);
-    (owner as Fields)[last] = valueOf(node, field);
+    (owner as Fields)[last] = valueOfNode(node, field);
   }
   return json;
 }
