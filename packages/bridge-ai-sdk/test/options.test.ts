@@ -1,5 +1,6 @@
 import { ChatStore } from "@scrollback/chats";
 import { createMemoryStores } from "@scrollback/store-core";
+import { Redis as Upstash } from "@upstash/redis";
 import type { UIMessage } from "ai";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
@@ -51,6 +52,10 @@ test("the other functions refuse unknown and invalid options before any I/O", ()
     [() => redisStreams(undefined as never), "redisStreams"],
     [() => redisStreams({} as never), "redis"],
     [() => redisStreams({ redis: {} } as never), "redis"],
+    [
+      () => redisStreams({ redis: new Upstash({ url: "https://x.upstash.io", token: "x" }) as never }),
+      "over HTTP cannot",
+    ],
     [() => redisStreams({ redis, keyPrefix: 7 } as never), "keyPrefix"],
     [() => toUIMessages([], { idOf: "id" } as never), "idOf"],
   ];

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { expect, onTestFinished, test } from "vitest";
+import { clients } from "../../store-redis/test/connection.ts";
 import { redisStreams } from "../src/redis.ts";
+import type { RedisStreamsClient } from "../src/streams/redis-client.ts";
 import { redisUrl } from "./processes.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { read, serve, textIn, until, user } from "./serve.ts";
@@ -57,6 +60,51 @@ test("many other listeners resume an answer from its beginning, until it has end
   expect(await Promise.all(staying.map(textOf))).toEqual(["abcd", "abcd"]);
   await until(async () => (await other.streams.resume("r")) === undefined);
   expect([...one.errors, ...other.errors]).toEqual([]);
+});
+
+test.each(["iovalkey", "node-redis 6", "node-redis 5"] as const)("%s and ioredis together", async (name) => {
+  const prefix = randomUUID();
+  const { client, use, close } = clients[name].for(await redisUrl());
+  await use();
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const streams = redisStreams({ redis: client as RedisStreamsClient, keyPrefix: prefix, onError });
+  onTestFinished(async () => {
+    await streams.close();
+    close();
+  });
+  const current = await connect(prefix);
+  for (const [one, other] of [
+    [streams, current.streams],
+    [current.streams, streams],
+  ] as const) {
+    const { readable, writer } = written();
+    const id = randomUUID();
+    one.publish(id, readable);
+    await writer.write("a");
+    const listener = await until(() => other.resume(id));
+    const stopped = new Promise<void>((resolve) => one.onStop(id, resolve));
+    await writer.write("b");
+    await until(async () => {
+      await other.stop(id);
+      return await Promise.race([stopped.then(() => true), sleep(50)]);
+    });
+    await writer.close();
+    expect(await textOf(listener)).toBe("ab");
+    // The channel was subscribed twice, and each message comes once.
+    let stops = 0;
+    const countStop = () => {
+      stops += 1;
+    };
+    for (let round = 0; round < 2; round++) one.onStop(`${id}-2`, countStop);
+    await until(async () => {
+      if (stops === 0) await other.stop(`${id}-2`);
+      await sleep(50);
+      return stops > 0;
+    });
+    expect(stops).toBe(1);
+  }
+  expect([...errors, ...current.errors]).toEqual([]);
 });
 
 test("ioredis 5 and 6 together", async () => {

@@ -38,6 +38,11 @@ const READ_AT_ONCE = 8;
 export interface DocumentDriverOptions {
   /** The clocks of the driver, for tests. Default: the system clocks. */
   readonly clock?: Clock;
+  /**
+   * True if another process calls the driver, over a network that may lose an outcome: the driver then never forgets an operation early
+   * because its outcome was returned. Default: false.
+   */
+  readonly isRemote?: boolean;
 }
 
 /** A commit or a deletion in its turn. */
@@ -61,14 +66,17 @@ export class DocumentDriver implements Driver {
   readonly index: EntryIndex | undefined;
   readonly worksWithoutSetup: boolean | undefined;
   readonly #database: DocumentDatabase;
-  readonly #options: { readonly clock: Clock; readonly limits: Limits };
+  readonly #options: { readonly clock: Clock; readonly limits: Limits; readonly isRemote: boolean };
   readonly #memories = new RecentMap<ThreadMemory>(CACHE_SIZE);
   readonly #turns = new Turns<Write>((threadId, writes) => this.#make(threadId, writes));
 
-  constructor(database: DocumentDatabase, { clock = systemClock }: DocumentDriverOptions = {}) {
+  constructor(
+    database: DocumentDatabase,
+    { clock = systemClock, isRemote = false }: DocumentDriverOptions = {},
+  ) {
     this.#database = database;
     const { maxDocumentBytes, ...given } = database.capabilities;
-    this.#options = { clock, limits: limitsOf(maxDocumentBytes) };
+    this.#options = { clock, limits: limitsOf(maxDocumentBytes), isRemote };
     this.capabilities = DocumentDriver.capabilitiesOf(given, database.index !== undefined);
     this.target = database.target;
     this.index = database.index;

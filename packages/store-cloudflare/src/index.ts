@@ -68,7 +68,7 @@ export function createDurableObjectStores<M = ChatMessage>(
  */
 export function serveDurableObjectStores(options: ServedOptions): Send {
   const documents = documentsIn(parseServedOptions(options));
-  return serve(new DocumentDriver(documents), documents.index);
+  return serve(new DocumentDriver(documents, { isRemote: true }), documents.index);
 }
 
 const documentsIn = ({ client, tablePrefix }: Required<ServedOptions>) =>

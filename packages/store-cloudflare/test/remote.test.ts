@@ -98,6 +98,26 @@ test("a commit whose reply was lost is repeated once, within the time that is le
   expect(second).toBeLessThan(6_000);
 });
 
+test("a commit whose reply was lost is known after 70 others", async () => {
+  const { send } = makeObject();
+  let operation: string | undefined;
+  const lossy = async (request: Request) => {
+    const { operationId } = (await request.clone().json()) as { operationId?: string };
+    const reply = await send(request);
+    if (operation !== undefined || operationId === undefined) return reply;
+    operation = operationId;
+    const others = createDurableObjectStores({ send }).open("a");
+    for (let count = 0; count < 70; count++) await others.addMessages([{ role: "user", content: "other" }]);
+    throw new Error("Network connection lost.");
+  };
+  await createDurableObjectStores({ send }).setup();
+  const store = createDurableObjectStores({ send: lossy }).open("a");
+  await store.addMessages([hello]);
+  const texts = (await store.listMessages()).map(({ content }) => content);
+  expect(texts.filter((text) => text === "Hello")).toHaveLength(1);
+  expect(texts).toHaveLength(71);
+});
+
 test("errors of the object keep their code, and what the driver throws in it stays a StoreError", async () => {
   const { send } = makeObject();
   const stores = createDurableObjectStores({ send });

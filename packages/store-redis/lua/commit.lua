@@ -6,6 +6,8 @@
 --           marks = <commit number> <milliseconds> ...: the times of some of the newest commits, after the newest
 --           commit that is old with 0 for its time, and
 --           cursor: where the search for operations that can be forgotten continues
+--        3, 4  deleted and deleted-before, see delete.lua. Not given in a cluster, because they rarely exist: a cluster that is
+--           moving a slot rejects every command with existing and missing keys
 -- ARGV   1  operation id
 --        2  digest of the change
 --        3  the incarnation of a new thread, if the thread does not exist
@@ -119,11 +121,10 @@ else
   call('PERSIST', MESSAGES)
 end
 if wasDeleted then
-  -- The outcomes that delete.lua remembers. These keys are not in KEYS, because they rarely exist: a cluster that is moving a slot
-  -- rejects every command with existing and missing keys.
+  -- The outcomes that delete.lua remembers.
   deletedAt = '0'
-  for _, name in ipairs({'deleted', 'deleted-before'}) do
-    local key = string.gsub(MESSAGES, 'messages$', name)
+  for index, name in ipairs({'deleted', 'deleted-before'}) do
+    local key = KEYS[index + 2] or string.gsub(MESSAGES, 'messages$', name)
     local deleted = redis.pcall('HMGET', key, 'at', operation, 'first', 'revision')
     if deleted.err then
       return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted

@@ -10,8 +10,8 @@ import {
   SortKey,
   type StoredEntry,
 } from "@scrollback/store-core/driver";
+import type { OpenCommands } from "./connection.ts";
 import { entriesPattern, indexKeys, indexOf } from "./keys.ts";
-import type { RedisClient } from "./options.ts";
 import { type KeySource, scanPage } from "./scan.ts";
 import { entriesScript, runScript } from "./scripts.ts";
 
@@ -20,9 +20,12 @@ type Stored = readonly [id: string, version: string, expiry: string, sort: strin
 
 /** How the index of a driver sends commands. */
 export interface EntrySource {
-  readonly client: RedisClient;
+  readonly clientPrefix: string;
   readonly keyPrefix: string;
-  send<T>(request: { readonly signal: AbortSignal | undefined }, command: () => Promise<T>): Promise<T>;
+  send<T>(
+    request: { readonly signal: AbortSignal | undefined },
+    command: (commands: OpenCommands) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** The index for Redis: a sorted set and a hash for each name, in one slot. `scripts/entries.ts` has the layout. */
@@ -71,9 +74,9 @@ export class RedisEntries implements EntryIndex {
   }
 
   async listIndexes(request: IndexesRequest): Promise<IndexListing> {
-    const { client, keyPrefix } = this.#source;
+    const { clientPrefix, keyPrefix } = this.#source;
     const names: string[] = [];
-    const source: KeySource = { client, send: (command) => this.#source.send(request, command) };
+    const source: KeySource = { clientPrefix, send: (command) => this.#source.send(request, command) };
     const cursor = await scanPage(source, request, {
       caller: "listIndexes",
       pattern: (clientPrefix) => entriesPattern(clientPrefix, keyPrefix, request.prefix),
@@ -93,10 +96,12 @@ export class RedisEntries implements EntryIndex {
     request: { readonly index: string; readonly signal: AbortSignal | undefined },
     values: readonly string[],
   ): Promise<string[]> {
-    const { client, keyPrefix, send } = this.#source;
+    const { keyPrefix, send } = this.#source;
     const { entries, values: hash } = indexKeys(keyPrefix, request.index);
-    const run = () => runScript(client, entriesScript, [entries, hash], [verb, `${Date.now()}`, ...values]);
-    const reply = (await send(request, run)) as string[];
+    const arguments_ = [verb, `${Date.now()}`, ...values];
+    const reply = (await send(request, (commands) =>
+      runScript(commands, entriesScript, [entries, hash], arguments_),
+    )) as string[];
     if (reply[0] === "incomplete")
       throw new StoreError(
         "CORRUPT",

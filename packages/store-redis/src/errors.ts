@@ -48,15 +48,16 @@ const refusals: readonly (readonly [RegExp, ErrorClassification])[] = [
   [/^ERR Client names cannot/, permanent("the server refused connectionName of client; use another name")],
 ];
 const redirected = retryable("the cluster redirected the call too often; see cause");
-/** The message of ioredis for a command that exceeds its `commandTimeout`. */
+/** The message of ioredis for a command that exceeds its `commandTimeout`, and of the stores' own time limit for other clients. */
 export const TIMED_OUT = "Command timed out";
 /** The error code of OpenSSL for a reply that is not TLS. */
 export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
-/** Whether the server replied with an error. */
+/** Whether the server replied with an error. Those of node-redis have no name of their own, but begin with a word in capitals. */
 export function isErrorReply(error: unknown): boolean {
-  return error instanceof Error && error.name === "ReplyError";
+  if (!(error instanceof Error)) return false;
+  return error.name === "ReplyError" || (!("code" in error) && /^[A-Z]{2,}[A-Z0-9]* /.test(error.message));
 }
 
 /** See `Driver.classifyError`. `server`: the server that the client connects to, if known. */
@@ -93,7 +94,7 @@ export function closedClient(cause: unknown): StoreError {
   );
 }
 
-/** Whether an error of ioredis says that it has no connection. It may not contain the reason. */
+/** Whether an error of a client says that it has no connection. It may not contain the reason. */
 export function isUnreachable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (
@@ -106,9 +107,22 @@ export function isUnreachable(error: unknown): error is Error {
 /** Messages of ioredis 5 and 6 about a reply of another protocol, such as HTTP. */
 const foreignReply = /^(Protocol error, got|Unknown RESP type)/;
 
-/** Messages of ioredis about a lost or missing connection, in errors without a specific name. */
-const lostConnection =
-  /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
+/** Messages of the clients about a lost or missing connection, in errors without a specific name. */
+const lostConnection = new RegExp(
+  `^(?:${[
+    "Command timed out",
+    ...["Connection is closed", "Stream isn't writeable", "Cluster isn't ready", "Cluster is "],
+    ...["None of startup nodes", "All sentinels are unreachable", "Failed to refresh slots cache"],
+    // Of node-redis.
+    ...["Socket closed unexpectedly", "Connection timeout", "Disconnects client", "The client is "],
+    ...[
+      "All the root nodes are unavailable",
+      "None of the sentinels are available",
+      "The command was aborted",
+    ],
+    ...["Cluster closed", "Socket timeout", "no valid master node"],
+  ].join("|")})`,
+);
 
 function classifyAnswer(message: string): ErrorClassification | undefined {
   if (/\bunknown (Redis )?command\b/i.test(message)) return unknownCommand;
@@ -135,4 +149,8 @@ export function withoutArguments(error: unknown): unknown {
   for (const one of [error, propertyOf(error, "lastNodeError")])
     if (one instanceof Error) Reflect.deleteProperty(one, "command");
   return error;
+}
+
+export function raise(error: Error): never {
+  throw error;
 }

@@ -1,6 +1,6 @@
 import type { ChatMessage, StoreFactory } from "@scrollback/store-core";
 import { createStores, type TraitsOption } from "@scrollback/store-core/driver";
-import { Connection } from "./connection.ts";
+import { connectionOf } from "./open-connection.ts";
 import { checkRedisOptions, type RedisStoreOptions } from "./options.ts";
 import { RedisDriver } from "./redis-driver.ts";
 
@@ -19,6 +19,6 @@ export function createRedisStores<M = ChatMessage>(
   options: RedisStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
   checkRedisOptions(options);
-  const { url, client, keyPrefix, ...storeOptions }: RedisStoreOptions<M> = options ?? {};
-  return createStores(new RedisDriver(Connection.of(url, client), keyPrefix), storeOptions);
+  const { url, client, credentials, keyPrefix, ...storeOptions }: RedisStoreOptions<M> = options ?? {};
+  return createStores(new RedisDriver(connectionOf(url, client, credentials), keyPrefix), storeOptions);
 }

@@ -1,15 +1,31 @@
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import {
+  type Check,
   checkFactoryOptions,
-  type DriverTarget,
   hasMethods,
+  invalid,
   isId,
   isUrl,
 } from "@scrollback/store-core/driver";
-import type { Cluster, Redis } from "ioredis";
+import type { CredentialsProvider } from "./credentials.ts";
 
-/** A client of ioredis, version 5 or 6: for a server, Sentinel or a cluster. */
-export type RedisClient = Redis | Cluster;
+/**
+ * A client for a server, Sentinel or a cluster: of ioredis 5 or 6, of iovalkey, or of node-redis 5 or 6 (`createClient`, `createCluster`,
+ * `createSentinel`). Its type is structural, so that none of these packages need to be installed.
+ */
+export interface RedisClient {
+  duplicate(...overrides: never[]): unknown;
+}
+
+/** Whether a client is of ioredis or of iovalkey, which is made from it. */
+export function isIoredis(client: RedisClient): boolean {
+  return hasMethods("call", "disconnect")(client) === undefined;
+}
+
+/** Whether a client has the API of node-redis. */
+function isNodeRedis(client: RedisClient): boolean {
+  return hasMethods("sendCommand", "destroy")(client) === undefined;
+}
 
 /** Options of `createRedisStores`: either `url` or `client`, and the options of every backend. */
 export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
@@ -19,10 +35,16 @@ export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
    */
   url?: string;
   /**
-   * An ioredis client, for Cluster, Sentinel, a private CA or custom timeouts. The stores open a connection of their own with its settings, one for
-   * all factories on the client, which ends with the client. The factory never closes the client.
+   * A client of ioredis, iovalkey or node-redis, for Cluster, Sentinel, a private CA or custom timeouts. The stores open a connection of
+   * their own with its settings, one for all factories on the client, which ends with the client. The factory never closes the client.
+   * A client of node-redis reports its end only if it was connected.
    */
   client?: RedisClient;
+  /**
+   * Returns the user name and password of each new connection of `url`, which then has none: for passwords that change. A login that the
+   * server refuses is tried once more, with what it returns then. With a `client`, use the client's own option.
+   */
+  credentials?: CredentialsProvider;
   /** The prefix of the stores' keys, 1 to 1,024 bytes. Default `"scrollback"`. */
   keyPrefix?: string;
 }
@@ -33,27 +55,27 @@ const isRedisUrl = isUrl(
   (url) => url.hostname !== "" && /^(\/\d*)?$/.test(url.pathname) && url.search === "" && url.hash === "",
 );
 
+const isClient: Check = (value) =>
+  hasMethods("duplicate")(value) ??
+  (isIoredis(value as RedisClient) || isNodeRedis(value as RedisClient)
+    ? undefined
+    : "must be a client of ioredis, iovalkey or node-redis");
+
+const isProvider: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
+
 const redisOptionChecks = Object.freeze({
   url: isRedisUrl,
-  client: hasMethods("duplicate", "disconnect"),
+  client: isClient,
+  credentials: isProvider,
   keyPrefix: isId,
 });
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
 export function checkRedisOptions(options: unknown): void {
   checkFactoryOptions("createRedisStores", options ?? {}, redisOptionChecks);
-}
-
-/**
- * Returns the database and the server of a client. A cluster has neither. With Sentinel or a socket there is no server
- * address.
- */
-export function targetOf(client: RedisClient): DriverTarget | undefined {
-  if (client.isCluster) return undefined;
-  const { host, port, db, path, sentinels } = (client as Redis).options ?? {};
-  const isKnown = host !== undefined && port !== undefined && !path && !sentinels;
-  return {
-    ...(db !== undefined && { namespace: String(db) }),
-    ...(isKnown && { server: { address: host, port } }),
-  };
+  const { url, credentials } = (options ?? {}) as RedisStoreOptions;
+  if (credentials === undefined) return;
+  const hasLogin = url !== undefined && new URL(url).username + new URL(url).password !== "";
+  if (url === undefined || hasLogin)
+    invalid("createRedisStores: credentials: needs a url without user name and password");
 }

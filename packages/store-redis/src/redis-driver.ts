@@ -17,12 +17,11 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core/driver";
-import type { Connection } from "./connection.ts";
+import type { Command, Connection, OpenCommands } from "./connection.ts";
 import { type EntrySource, RedisEntries } from "./entries.ts";
-import { classifyError } from "./errors.ts";
+import { classifyError, raise } from "./errors.ts";
 import { formatListed, incomplete, parseFooter, parseListed, threadKeys, unreadable } from "./keys.ts";
 import { listThreads } from "./list.ts";
-import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, deleteScript, readRangeScript, runScript, type Script } from "./scripts.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -38,6 +37,8 @@ const capabilities: DriverCapabilities = Object.freeze({
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
+/** The fields of the hash that a read needs. */
+const META_FIELDS = ["revision", "metadata"];
 /** Redis 6.2 accepts 1,048,576 arguments per command. */
 const MAX_MESSAGES_PER_COMMIT = 1_000_000;
 
@@ -54,17 +55,14 @@ export class RedisDriver implements Driver {
   readonly target: DriverTarget | undefined;
   readonly index: RedisEntries;
   readonly #connection: Connection;
-  readonly #client: RedisClient;
   readonly #keyPrefix: string;
 
   constructor(connection: Connection, keyPrefix = "scrollback") {
-    const { client } = connection;
     this.#connection = connection;
-    this.#client = client;
     this.#keyPrefix = keyPrefix;
-    this.target = targetOf(client);
+    this.target = connection.target;
     const send: EntrySource["send"] = (request, command) => this.#send(request, command);
-    this.index = new RedisEntries({ client, keyPrefix, send });
+    this.index = new RedisEntries({ clientPrefix: connection.keyPrefix, keyPrefix, send });
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
@@ -73,13 +71,9 @@ export class RedisDriver implements Driver {
       const problem = `${append.length} messages in one commit; the limit is ${MAX_MESSAGES_PER_COMMIT}`;
       throw new StoreError("TOO_LARGE", `append: ${problem}`);
     }
-    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
-    const [outcome, detail] = await this.#write(
-      request,
-      commitScript,
-      [messages, meta],
-      argumentsOf(request),
-    );
+    const { messages, meta, deleted, deletedBefore } = threadKeys(this.#keyPrefix, threadId);
+    const keys = this.#connection.isCluster ? [messages, meta] : [messages, meta, deleted, deletedBefore];
+    const [outcome, detail] = await this.#write(request, commitScript, keys, argumentsOf(request));
     if (outcome === "incomplete") throw incomplete(threadId);
     return { outcome, revision: detail || null } as CommitOutcome;
   }
@@ -102,7 +96,7 @@ export class RedisDriver implements Driver {
     const { signal } = request;
     const read = { limit: 0, before: undefined, after: undefined, metadata: true, signal };
     return await listThreads(request, {
-      client: this.#client,
+      clientPrefix: this.#connection.keyPrefix,
       keyPrefix: this.#keyPrefix,
       send: (command) => this.#send(request, command),
       read: (threadId) => this.read({ ...read, threadId }),
@@ -115,7 +109,7 @@ export class RedisDriver implements Driver {
     if (!metadata) return await this.#readList(request);
     // ioredis may send only a part of a pipeline to a cluster, and then assigns later replies on that connection to the
     // wrong commands.
-    return this.#client.isCluster ? await this.#readAtOnce(request) : await this.#readBoth(request);
+    return this.#connection.isCluster ? await this.#readAtOnce(request) : await this.#readBoth(request);
   }
 
   async close(): Promise<void> {
@@ -128,8 +122,8 @@ export class RedisDriver implements Driver {
 
   async #readList(request: ReadRequest): Promise<ThreadView> {
     const { messages } = threadKeys(this.#keyPrefix, request.threadId);
-    const list = await this.#send(request, () => this.#client.lrange(messages, startOf(request), -1));
-    return toView(request, splitFooter(list)) ?? raise(incomplete(request.threadId));
+    const list = await this.#send(request, (commands) => commands.call(newestOf(messages, request)));
+    return toView(request, splitFooter(list as string[])) ?? raise(incomplete(request.threadId));
   }
 
   /**
@@ -138,11 +132,8 @@ export class RedisDriver implements Driver {
    */
   async #readBoth(request: ReadRequest): Promise<ThreadView> {
     const { messages, meta } = threadKeys(this.#keyPrefix, request.threadId);
-    const replies = await this.#send(request, async () => {
-      const both = this.#client.pipeline();
-      both.lrange(messages, startOf(request), -1).hmget(meta, "revision", "metadata");
-      return ((await both.exec()) ?? []).map(([error, reply]) => (error ? raise(error) : reply));
-    });
+    const both = [newestOf(messages, request), { words: ["hmget"], keys: [meta], values: META_FIELDS }];
+    const replies = await this.#send(request, (commands) => commands.pipeline(both));
     const [list, [revision = null, metadata = null]] = replies as [string[], (string | null)[]];
     const view = toView(request, { ...splitFooter(list), meta: { revision, metadata } });
     return view ?? (await this.#readAtOnce(request));
@@ -156,8 +147,9 @@ export class RedisDriver implements Driver {
       String(after ?? before ?? Number.MAX_SAFE_INTEGER),
       String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
     ];
-    const run = () => runScript(this.#client, readRangeScript, [messages, meta], values);
-    const reply = await this.#send(request, run);
+    const reply = await this.#send(request, (commands) =>
+      runScript(commands, readRangeScript, [messages, meta], values),
+    );
     const [footer, listed = [], revision = null, metadata = null] = reply as [
       string?,
       string[]?,
@@ -174,8 +166,9 @@ export class RedisDriver implements Driver {
     keys: readonly string[],
     values: readonly string[],
   ): Promise<readonly [outcome: string, detail: string]> {
-    const run = () => runScript(this.#client, script, keys, values, () => assertInTime(request));
-    const reply = (await this.#send(request, run)) as string;
+    const reply = (await this.#send(request, (commands) =>
+      runScript(commands, script, keys, values, () => assertInTime(request)),
+    )) as string;
     const space = reply.indexOf(" ");
     const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
     if (outcome === "unreadable") throw unreadable(request.threadId, detail);
@@ -184,12 +177,12 @@ export class RedisDriver implements Driver {
 
   #send<T>(
     request: Partial<Pick<DeleteRequest, "signal" | "sendBefore">>,
-    command: () => Promise<T>,
+    command: (commands: OpenCommands) => Promise<T>,
   ): Promise<T> {
-    return this.#connection.run(() => {
+    return this.#connection.run((commands) => {
       request.signal?.throwIfAborted();
       assertInTime(request);
-      return command();
+      return command(commands);
     });
   }
 }
@@ -230,9 +223,10 @@ function expectedArgument(expectedRevision: CommitRequest["expectedRevision"]): 
   return expectedRevision === null ? "none" : `=${expectedRevision}`;
 }
 
-/** The start of the newest records in the list, counted from its end. The footer is one more element. */
-function startOf({ limit }: ReadRequest): number {
-  return Number.isFinite(limit) ? -limit - 1 : 0;
+/** The command that reads the newest records of the list, counted from its end. The footer is one more element. */
+function newestOf(messages: string, { limit }: ReadRequest): Command {
+  const start = Number.isFinite(limit) ? -limit - 1 : 0;
+  return { words: ["lrange"], keys: [messages], values: [`${start}`, "-1"] };
 }
 
 function splitFooter(list: string[]): Found {
@@ -263,8 +257,4 @@ function toView(request: ReadRequest, { listed, footer: text, meta }: Found): Th
     ...times,
     ...(typeof metadata === "string" && { metadata }),
   };
-}
-
-function raise(error: Error): never {
-  throw error;
 }

@@ -1,7 +1,7 @@
 import type { ListRequest } from "@scrollback/store-core/driver";
+import type { OpenCommands, Server } from "./connection.ts";
 import { formatCursor, parseCursor, type ScanCursor } from "./cursor.ts";
-import type { RedisClient } from "./options.ts";
-import { markOf, type Server, serversOf, topologyOf } from "./topology.ts";
+import { markOf, topologyOf } from "./topology.ts";
 
 /** The maximum number of `SCAN` steps per page, including steps that find nothing. */
 const STEPS_PER_PAGE = 10;
@@ -12,9 +12,10 @@ const TAKEN_AT_ONCE = 100;
 
 /** What a scan needs from its driver. */
 export interface KeySource {
-  readonly client: RedisClient;
-  /** Sends a command when the client is ready. */
-  send<T>(command: () => Promise<T>): Promise<T>;
+  /** The prefix that the client puts in front of every key. */
+  readonly clientPrefix: string;
+  /** Sends commands when the client is ready. */
+  send<T>(request: (commands: OpenCommands) => Promise<T>): Promise<T>;
 }
 
 /** A page to fill with keys. */
@@ -41,7 +42,7 @@ export async function scanPage(
   page: KeyPage,
 ): Promise<string | undefined> {
   const from = request.cursor === undefined ? undefined : parseCursor(page.caller, request.cursor);
-  const servers = await source.send(() => serversOf(source.client));
+  const servers = await source.send((commands) => commands.servers());
   const currentTopology = () => source.send(() => topologyOf(servers));
   const scan = new Scan(source, request.limit, page);
   let cursor = from ?? beginning(servers[0], await currentTopology());
@@ -102,24 +103,17 @@ class Scan {
       : { topology, server: server.mark, process, step: next, taken: undefined };
   }
 
-  async #scan({ client }: Server, step: string): Promise<{ process: string; next: string; keys: string[] }> {
-    const clientPrefix = this.#source.client.options.keyPrefix ?? "";
+  async #scan(server: Server, step: string): Promise<{ process: string; next: string; keys: string[] }> {
+    const { clientPrefix } = this.#source;
     const count = Math.min(Math.max(this.#limit, LEAST_KEYS), MOST_KEYS);
-    // On one connection, so by one process. ioredis adds the client's own prefix only to keys, not to patterns.
-    const replies = await client
-      .pipeline()
-      .scan(step, "MATCH", this.#page.pattern(clientPrefix), "COUNT", count)
-      .info("server")
-      .exec();
-    const [[next, keys], info] = (replies ?? []).map(([error, reply]) => (error ? raise(error) : reply)) as [
-      [string, string[]],
-      string,
-    ];
+    const match = ["match", this.#page.pattern(clientPrefix), "count", `${count}`];
+    // On one connection, so by one process. A client adds its own prefix only to keys, not to patterns.
+    const replies = await server.pipeline([
+      { words: ["scan", step], values: match },
+      { words: ["info", "server"] },
+    ]);
+    const [[next, keys], info] = replies as [[string, string[]], string];
     const process = markOf(/^run_id:(\w+)/m.exec(info)?.[1] ?? "");
     return { process, next, keys: keys.map((key) => key.slice(clientPrefix.length)) };
   }
-}
-
-function raise(error: Error): never {
-  throw error;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Commands } from "./connection.ts";
 import { commitLua, deleteLua, entriesLua, readRangeLua } from "./lua.ts";
-import type { RedisClient } from "./options.ts";
 
 /** A script. The comment at the top of its text documents arguments and replies. */
 export interface Script {
@@ -20,22 +20,21 @@ export const readRangeScript = script(readRangeLua);
 
 /**
  * Runs a script with its keys and arguments: by its digest, or by its text if the server does not have it, which takes one
- * more round trip. Does not use the client's `defineCommand`, which remembers the connections on which it has sent the text:
+ * more round trip. Does not use ioredis' `defineCommand`, which remembers the connections on which it has sent the text:
  * if a cluster node redirected that command instead of running it, the next commands fail with NOSCRIPT.
  *
  * @param beforeRepeating called before the text is sent; what it throws is thrown.
  * @returns the values that Redis returned: strings, null, lists.
  */
 export async function runScript(
-  client: RedisClient,
+  commands: Commands,
   { lua, digest }: Script,
   keys: readonly string[],
   values: readonly string[],
   beforeRepeating?: () => void,
 ): Promise<unknown> {
-  // One array instead of one parameter per value: a call with 100,000 parameters overflows the stack.
   const run = (command: string, script: string) =>
-    client.call(command, [script, keys.length, ...keys, ...values]);
+    commands.call({ words: [command, script, `${keys.length}`], keys, values });
   try {
     return await run("evalsha", digest);
   } catch (error) {

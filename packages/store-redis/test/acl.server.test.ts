@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { opened, serverNames } from "./clients.ts";
@@ -86,6 +86,24 @@ describe.each(serverNames)("on %s", (name) => {
     await useEverything(await urlOfUser(...commands.map((command) => `+${command}`)), "chats");
     const admin = opened(new Redis(server.url));
     expect(await admin.call("ACL", "LOG")).toEqual([]);
+  });
+
+  test("scripts use only keys that they declare, as Dragonfly requires", async () => {
+    const keyPrefix = `chats:${randomUUID()}`;
+    const monitor = await opened(new Redis(server.url)).monitor();
+    onTestFinished(() => monitor.disconnect());
+    let declared = new Set<string>();
+    let inScripts = 0;
+    const undeclared: string[][] = [];
+    monitor.on("monitor", (_time: string, words: string[], source: string) => {
+      const keys = words.filter((word) => word.startsWith(keyPrefix));
+      if (source !== "lua") declared = new Set(keys);
+      else if (keys.some((key) => !declared.has(key))) undeclared.push(words);
+      else inScripts += keys.length;
+    });
+    await useEverything(server.url, keyPrefix);
+    await expect.poll(() => inScripts).toBeGreaterThan(500);
+    expect(undeclared).toEqual([]);
   });
 
   test.each(commands)("without %s it fails, and the error names the option to change", async (missing) => {

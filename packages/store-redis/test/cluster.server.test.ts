@@ -2,17 +2,18 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster, Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
   type RedisCluster,
   startRedisCluster,
 } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
-import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
-import { majors, opened } from "./clients.ts";
+import { clientNames, majors, opened } from "./clients.ts";
+import { clients } from "./connection.ts";
 import { documentedRules } from "./documented-rules.ts";
 import { user, users } from "./messages.ts";
+import { ownOf } from "./own-connection.ts";
 import { beginMove, keysOf } from "./slot-move.ts";
 
 let server: RedisCluster;
@@ -26,7 +27,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     opened(new Cluster(server.startupNodes, { natMap: server.natMap, ...options }));
 
   test("makes calls wait while it connects", async () => {
-    const connection = Connection.like(connect({ lazyConnect: true }));
+    const connection = ownOf(connect({ lazyConnect: true }));
     const { client } = connection;
     // A driver does not retry; the stores do.
     const driver = new RedisDriver(connection, randomUUID());
@@ -41,7 +42,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
 
   test("is sent no pipelines, which ioredis can tear apart", async () => {
     const client = connect();
-    Connection.like(client).client.pipeline = () => expect.unreachable("a pipeline was made");
+    ownOf(client).client.pipeline = () => expect.unreachable("a pipeline was made");
     const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
     await store.commit({ append: users(3), metadata: "title" });
     expect(await store.listMessages()).toEqual(users(3));
@@ -76,35 +77,6 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     for (const id of listed) await stores.deleteThread(id);
   });
 
-  test("loses and doubles nothing while a thread's slot moves to another node", async () => {
-    const client = connect();
-    const keyPrefix = randomUUID();
-    const store = createRedisStores({ client, keyPrefix }).open();
-    await store.commit({ append: [user("0")], metadata: "title" });
-    let isDone = false;
-    let written = 0;
-    const writing = (async () => {
-      for (; !isDone; written++) {
-        await store.addMessages([user(String(written + 1))]);
-        expect((await store.read({ limit: 1 })).metadata).toBe("title");
-      }
-    })();
-    await sleep(50);
-    const move = await beginMove(server, keysOf(keyPrefix, store.threadId));
-    for (const key of move.keys) {
-      await sleep(100);
-      await move.migrate(key);
-    }
-    await sleep(100);
-    await move.end();
-    const before = written;
-    await expect.poll(() => written, { timeout: 10_000 }).toBeGreaterThan(before + 10);
-    isDone = true;
-    await writing;
-    const texts = (await store.listMessages()).map(({ content }) => content);
-    expect(texts).toEqual(Array.from({ length: written + 1 }, (_, index) => String(index)));
-  });
-
   test("needs no cached script on the node to which a thread's slot moves, at any moment", async () => {
     const client = connect();
     const keyPrefix = randomUUID();
@@ -134,5 +106,48 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     await useWithoutScripts(move.target);
     const texts = (await store.listMessages()).map(({ content }) => content);
     expect(texts).toEqual(Array.from({ length: written + 1 }, (_, index) => String(index)));
+  });
+});
+
+describe.each(clientNames)("a cluster with %s", (name) => {
+  test("loses and doubles nothing while a thread's slot moves to another node", async () => {
+    const { client, close } = clients[name].at(server);
+    onTestFinished(close);
+    const keyPrefix = randomUUID();
+    const store = createRedisStores({ client, keyPrefix }).open();
+    await store.commit({ append: [user("0")], metadata: "title" });
+    let isDone = false;
+    let written = 0;
+    const writing = (async () => {
+      for (; !isDone; written++) {
+        await store.addMessages([user(String(written + 1))]);
+        expect((await store.read({ limit: 1 })).metadata).toBe("title");
+      }
+    })();
+    await sleep(50);
+    const move = await beginMove(server, keysOf(keyPrefix, store.threadId));
+    for (const key of move.keys) {
+      await sleep(100);
+      await move.migrate(key);
+    }
+    await sleep(100);
+    await move.end();
+    const before = written;
+    await expect.poll(() => written, { timeout: 10_000 }).toBeGreaterThan(before + 10);
+    isDone = true;
+    await writing;
+    const texts = (await store.listMessages()).map(({ content }) => content);
+    expect(texts).toEqual(Array.from({ length: written + 1 }, (_, index) => String(index)));
+  });
+
+  test("C20 all threads of all nodes are listed", async () => {
+    const { client, close } = clients[name].at(server);
+    onTestFinished(close);
+    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
+    const ids = Array.from({ length: 30 }, (_, index) => `thread ${index}`).sort();
+    for (const id of ids) await stores.open(id).commit({ append: [user(id)], metadata: id });
+    const found = new Set<string>();
+    for await (const { threadId } of stores.iterateThreads()) found.add(threadId);
+    expect([...found].sort()).toEqual(ids);
   });
 });

@@ -1,5 +1,9 @@
 import type { Redis } from "ioredis";
-import type { RedisClient } from "../src/options.ts";
+import { IoredisConnection } from "../src/clients/ioredis.ts";
+import type { IoredisClient } from "../src/clients/ioredis-options.ts";
+import type { Commands, Connection } from "../src/connection.ts";
+import type { RedisDriver } from "../src/redis-driver.ts";
+import { type Namespace, open } from "./connection.ts";
 
 /** The commands that a client sends by itself while it connects. */
 const HANDSHAKE = new Set(["hello", "auth", "select", "client", "info", "readonly", "cluster"]);
@@ -8,7 +12,7 @@ const HANDSHAKE = new Set(["hello", "auth", "select", "client", "info", "readonl
  * Counts the requests of a client that has not connected yet, as writes to its sockets. A transaction or pipeline is one
  * request, because it is sent as one write and waits once.
  */
-export function countRequests(client: RedisClient): () => number {
+function countWrites(client: IoredisClient): () => number {
   let count = 0;
   const watch = (connection: Redis) => {
     connection.on("connect", () => {
@@ -24,4 +28,33 @@ export function countRequests(client: RedisClient): () => number {
   if (client.isCluster) client.on("+node", watch);
   else watch(client as Redis);
   return () => count;
+}
+
+/** A driver, and the number of its requests so far. With ioredis the writes to its sockets are counted, else the requests of the driver. */
+export function requestsOf(namespace: Namespace): { driver: RedisDriver; count: () => number } {
+  let sent = 0;
+  const counted = <C extends Commands>(commands: C): C => ({
+    ...commands,
+    call(command) {
+      sent += 1;
+      return commands.call(command);
+    },
+    pipeline(several) {
+      sent += 1;
+      return commands.pipeline(several);
+    },
+  });
+  const wrap = (connection: Connection): Connection =>
+    Object.create(connection, {
+      run: {
+        value: (send: Parameters<Connection["run"]>[0]) =>
+          connection.run((commands) => send(counted(commands))),
+      },
+      isCluster: { value: connection.isCluster },
+      server: { get: () => connection.server },
+      close: { value: () => connection.close() },
+    });
+  const { connection, driver } = open(namespace, wrap);
+  const isIoredis = connection instanceof IoredisConnection;
+  return { driver, count: isIoredis ? countWrites(connection.client) : () => sent };
 }

@@ -8,12 +8,12 @@ import {
 } from "@scrollback/store-core/driver";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
 import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { opened } from "./clients.ts";
 import { commandsOf } from "./count-commands.ts";
 import { user, users } from "./messages.ts";
+import { ownOf } from "./own-connection.ts";
 
 let server: RunningServer;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(() => server.stop());
 
 function open() {
   const client = opened(new Redis(server.url));
-  const connection = Connection.like(client);
+  const connection = ownOf(client);
   const keyPrefix = randomUUID();
   const driver = new RedisDriver(connection, keyPrefix);
   const commit = (operationId: string, changes: Partial<CommitRequest> = {}) =>
@@ -205,7 +205,7 @@ test("C4 a request is not repeated when the first attempt may be forgotten", asy
   expect(await client.exists(keys.messages)).toBe(1);
   // Nor is the text of a script sent late, after the server did not know its digest.
   await client.script("FLUSH");
-  const { client: used } = Connection.like(client);
+  const { client: used } = ownOf(client);
   const { call } = used;
   used.call = async (...sent: unknown[]) => {
     const reply = Reflect.apply(call, used, sent) as Promise<unknown>;

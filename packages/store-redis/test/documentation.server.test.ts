@@ -15,7 +15,7 @@ test.concurrent.each([
 ])("the programs in %s run and end by themselves", async (page, database) => {
   const server = await sharedServer("redis");
   const text = readFileSync(new URL(page, import.meta.url), "utf8");
-  const blocks = [...text.matchAll(/^```ts[^\n]*\n(.*?)^```/gms)].map(([, code = ""]) => code);
+  const blocks = [...text.matchAll(/^```[jt]s[^\n]*\n(.*?)^```/gms)].map(([, code = ""]) => code);
   const programs = blocks.filter((code) => code.includes(address));
   expect(programs.length).toBeGreaterThan(0);
   for (const code of programs) {

@@ -7,10 +7,10 @@ import {
   startRedisCluster,
   startRedisSentinel,
 } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
-import { Connection } from "../src/connection.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { opened } from "./clients.ts";
 import { redisClusterHarnesses } from "./harness.ts";
+import { ownOf } from "./own-connection.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -24,7 +24,7 @@ test(`${primaryLost.backend}: ${primaryLost.title}`, { meta: { fault: primaryLos
   const connect = () => {
     const options = { ...server.connection, connectTimeout: 1_000, commandTimeout: 4_000 };
     const client = opened(new Redis({ ...options, maxRetriesPerRequest: 0, enableOfflineQueue: false }));
-    return new RedisDriver(Connection.like(client), keyPrefix);
+    return new RedisDriver(ownOf(client), keyPrefix);
   };
   const figure = await underLoad(
     async () => {

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
-import { majors, opened } from "./clients.ts";
+import { clientNames, majors, opened } from "./clients.ts";
+import { clients } from "./connection.ts";
 import { user } from "./messages.ts";
+import { ownOf } from "./own-connection.ts";
 import { throughProxy } from "./proxied.ts";
 
 let server: RunningServer;
@@ -17,10 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe.each(majors)("a client of $major that resends by itself", ({ Redis }) => {
+describe.each(clientNames)("a client of %s that was handed in", (name) => {
   test("applies a commit whose reply was lost once", async () => {
     const { proxy, url } = await throughProxy(server);
-    const client = opened(new Redis(url));
+    const { client, close } = clients[name].for(url);
+    onTestFinished(close);
     const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
     await store.addMessages([user("0")]);
     for (let round = 1; round <= 5; round++) {
@@ -39,7 +41,7 @@ test("a read whose two parts have different revisions is repeated as one", async
   const writer = createRedisStores({ client: other, keyPrefix }).open("a");
   await writer.commit({ append: [user("1")], metadata: 1 });
   let interruptions = 0;
-  const used = Connection.like(client).client;
+  const used = ownOf(client).client;
   const pipeline = used.pipeline.bind(used);
   used.pipeline = () => {
     const both = pipeline();

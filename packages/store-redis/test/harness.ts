@@ -8,18 +8,18 @@ import type {
   RedisCluster,
   RedisSentinel,
 } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
+import type { IoredisClient } from "../src/clients/ioredis-options.ts";
 import { formatListed, indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
-import type { RedisClient } from "../src/options.ts";
-import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
-import { countRequests } from "./count-requests.ts";
+import { type ClientName, connect, type Namespace, type ServerLocation } from "./connection.ts";
+import { requestsOf } from "./count-requests.ts";
 
-/** The module that other processes import: `connection.ts`, or a module that replaces its ioredis. */
-const connectionModule = new URL("./connection.ts", import.meta.url);
+/** The module that other processes import. */
+const module = new URL("./connection.ts", import.meta.url);
 
 /** Returns a function that creates harnesses on a server, each with its own namespace. */
 export function redisHarnesses(
   starting: Promise<SharedServer & { readonly password?: string | undefined }>,
-  module: URL = connectionModule,
+  client: ClientName = "ioredis 6",
 ): () => Promise<Harness> {
   return async () => {
     const { product, version, url, password } = await starting;
@@ -27,14 +27,14 @@ export function redisHarnesses(
       return { url: await proxy.forwardUrl(url, 6379) };
     };
     const secrets = password ? [password] : [];
-    return await harnessOn({ url }, { server: { product, version }, throughProxy, module, secrets });
+    return await harnessOn({ url }, { server: { product, version }, throughProxy, client, secrets });
   };
 }
 
 /** Returns a function that creates harnesses on a cluster, each with its own namespace. */
 export function redisClusterHarnesses(
   starting: Promise<RedisCluster>,
-  module: URL = connectionModule,
+  client: ClientName = "ioredis 6",
 ): () => Promise<Harness> {
   return async () => {
     const { product, version, startupNodes, natMap } = await starting;
@@ -42,12 +42,15 @@ export function redisClusterHarnesses(
       const forwarded = await forwardAll(proxy, startupNodes);
       return { startupNodes: startupNodes.map(forwarded), natMap: mapValues(natMap, forwarded) };
     };
-    return await harnessOn({ startupNodes, natMap }, { server: { product, version }, throughProxy, module });
+    return await harnessOn({ startupNodes, natMap }, { server: { product, version }, throughProxy, client });
   };
 }
 
 /** Returns a function that creates harnesses on a server with Sentinel, each with its own namespace. */
-export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => Promise<Harness> {
+export function redisSentinelHarnesses(
+  starting: Promise<RedisSentinel>,
+  client: ClientName = "ioredis 6",
+): () => Promise<Harness> {
   return async () => {
     const { product, version, connection } = await starting;
     const { sentinels, name, natMap } = connection;
@@ -56,7 +59,7 @@ export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => 
       return { sentinels: sentinels.map(forwarded), name, natMap: mapValues(natMap, forwarded) };
     };
     const server = { product, version };
-    return await harnessOn(connection, { server, throughProxy, module: connectionModule });
+    return await harnessOn(connection, { server, throughProxy, client });
   };
 }
 
@@ -83,21 +86,23 @@ function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T)
 interface Surroundings {
   readonly server: Harness["server"];
   throughProxy(proxy: TcpProxy): Promise<ServerLocation>;
-  readonly module: URL;
+  readonly client: ClientName;
   readonly secrets?: readonly string[];
 }
 
 async function harnessOn(
   location: ServerLocation,
-  { server, throughProxy, module, secrets = [] }: Surroundings,
+  { server, throughProxy, client, secrets = [] }: Surroundings,
 ): Promise<Harness> {
-  const namespace: Namespace = { ...location, keyPrefix: `suite-${randomUUID()}` };
-  const { client, driver } = open(namespace);
+  const namespace: Namespace = { ...location, client, keyPrefix: `suite-${randomUUID()}` };
+  const requests = requestsOf(namespace);
+  const { driver } = requests;
   const raw = rawClient(location);
   // A test may kill the server of this client.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
-  const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };
+  const { keyPrefix } = namespace;
+  const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), client, keyPrefix };
   const faults: NonNullable<Harness["faults"]> = {
     connect: () => connect(faultyNamespace),
     proxy,
@@ -109,7 +114,7 @@ async function harnessOn(
     connect: () => connect(namespace),
     childProcess: { module, data: namespace },
     raw: rawAccess(raw, namespace.keyPrefix),
-    requestCount: countRequests(client),
+    requestCount: requests.count,
     secrets,
     faults,
     async close() {
@@ -121,13 +126,13 @@ async function harnessOn(
   };
 }
 
-function rawClient(location: ServerLocation): RedisClient {
+function rawClient(location: ServerLocation): IoredisClient {
   if ("url" in location) return new Redis(location.url);
   if ("sentinels" in location) return new Redis({ ...location });
   return new Cluster(location.startupNodes, { natMap: location.natMap });
 }
 
-function rawAccess(raw: RedisClient, keyPrefix: string): Harness["raw"] {
+function rawAccess(raw: IoredisClient, keyPrefix: string): Harness["raw"] {
   return {
     async dump(threadId) {
       const { messages, ...hashes } = threadKeys(keyPrefix, threadId);
@@ -153,7 +158,7 @@ function rawAccess(raw: RedisClient, keyPrefix: string): Harness["raw"] {
   };
 }
 
-async function removeNamespace(raw: RedisClient, keyPrefix: string): Promise<void> {
+async function removeNamespace(raw: IoredisClient, keyPrefix: string): Promise<void> {
   const nodes = raw instanceof Redis ? [raw] : raw.nodes("master");
   for (const node of nodes) {
     for await (const keys of node.scanStream({ match: `${keyPrefix}:*`, count: 1_000 })) {

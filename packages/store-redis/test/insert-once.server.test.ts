@@ -1,28 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { sharedServer } from "@scrollback/conformance/servers";
-import { Redis } from "ioredis";
-import { Redis as Redis5 } from "ioredis-5";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
+import { clientNames } from "./clients.ts";
+import { clients } from "./connection.ts";
 import { throughProxy } from "./proxied.ts";
 import { rejection } from "./rejection.ts";
 
 const place = { key: "k", id: "e" };
 const content = { version: 1, order: 1, value: "v" };
 
-// With the options that ioredis has by default: it sends again what was not replied to. Lazy, so that only the stores meet the fault.
-const lazyConnect = true;
-test.each([
-  ["ioredis 6", (url: string) => new Redis(url, { lazyConnect })],
-  ["ioredis 5", (url: string) => new Redis5(url, { lazyConnect }) as unknown as Redis],
-])(
+// With the options that each client has by default: some send again what was not replied to. Only the stores meet the fault.
+test.each(clientNames)(
   "C23 a client of %s that was handed in does not repeat an insert whose reply is lost",
-  async (_, connect) => {
+  async (name) => {
     const open = await sharedServer("redis");
     const { proxy, url } = await throughProxy(open);
-    const client = connect(url);
-    client.on("error", () => undefined);
-    onTestFinished(() => client.disconnect());
+    const { client, close } = clients[name].for(url);
+    onTestFinished(close);
     const keyPrefix = randomUUID();
     const index = createRedisStores({ client, keyPrefix }).index("i");
     const others = createRedisStores({ url: open.url, keyPrefix });

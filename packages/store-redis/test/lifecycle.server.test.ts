@@ -4,12 +4,12 @@ import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
 import type { RedisOptions } from "ioredis";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { Connection } from "../src/connection.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
-import { majors, opened } from "./clients.ts";
+import { majors, nodeRedisMajors, opened } from "./clients.ts";
 import { user, users } from "./messages.ts";
+import { ownOf } from "./own-connection.ts";
 import { throughProxy } from "./proxied.ts";
 
 const everything: ReadRequest = {
@@ -65,7 +65,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
 
   test("makes calls wait while it connects", async () => {
     const { proxy, url } = await throughProxy(server);
-    const connection = Connection.like(opened(new Redis(url, { lazyConnect: true })));
+    const connection = ownOf(opened(new Redis(url, { lazyConnect: true })));
     const { client } = connection;
     // A driver does not retry; the stores do.
     const driver = new RedisDriver(connection, randomUUID());
@@ -173,5 +173,71 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
       retryable: false,
       message: expect.stringContaining("connectionName"),
     });
+  });
+});
+
+describe.each(nodeRedisMajors)("a caller's client of $major", ({ createClient }) => {
+  const keyPrefix = randomUUID();
+  const handIn = (options: Parameters<typeof createClient>[0]) => async () => {
+    const client = createClient({ url: server.url, ...options });
+    client.on("error", () => undefined);
+    await client.connect();
+    return {
+      options: { client, keyPrefix, ttlMs: 1e8 },
+      use: () => client.ping(),
+      close: () => client.destroy(),
+    };
+  };
+  runFactory({
+    name: "Redis",
+    create: createRedisStores,
+    secret: "hush",
+    handIn: handIn({}),
+    otherSettings: {
+      RESP2: handIn({ RESP: 2 }),
+      RESP3: handIn({ RESP: 3 }),
+      "replies as buffers": handIn({ commandOptions: { typeMapping: { 36: Buffer, 43: Buffer } } }),
+      "a name and a database": handIn({ name: "app", database: 0 }),
+      "no offline queue": handIn({ disableOfflineQueue: true }),
+      "a short queue": handIn({ commandsQueueMaxLength: 1_000 }),
+      pings: handIn({ pingInterval: 50 }),
+    },
+  });
+
+  test("calls end with the client, and work again when it is connected again", async () => {
+    const client = createClient({ url: server.url });
+    client.on("error", () => undefined);
+    // Not connected: the stores connect on their own.
+    const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
+    await store.addMessages(users(1));
+    await client.connect();
+    client.destroy();
+    await expect(store.listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("client: the given client is closed"),
+    });
+    await client.connect();
+    expect(await store.listMessages()).toEqual(users(1));
+    client.destroy();
+  });
+
+  test("C15 a commit that is given up while the server hangs is never sent", async () => {
+    const { proxy, url } = await throughProxy(server);
+    const prefix = randomUUID();
+    const client = createClient({ url });
+    const slow = createRedisStores({ client, keyPrefix: prefix });
+    onTestFinished(() => void client.emit("end"));
+    await using other = createRedisStores({ url: server.url, keyPrefix: prefix });
+    await other.open("a").addMessages(users(1));
+    for (const outage of ["down", "hang"] as const) {
+      proxy.set({ kind: outage });
+      const signal = AbortSignal.timeout(300);
+      await expect(slow.deleteThread("a", { signal })).rejects.toMatchObject({ code: "ABORTED" });
+      proxy.set({ kind: "down" });
+      proxy.set({ kind: "pass" });
+      expect(await slow.open("a").listMessages()).toEqual(users(1));
+    }
+    expect(await other.open("a").listMessages()).toEqual(users(1));
   });
 });

@@ -8,9 +8,9 @@ import {
 } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
-import { serversOf } from "../src/topology.ts";
 import { majors, opened } from "./clients.ts";
 import { user } from "./messages.ts";
+import { primariesOf } from "./own-connection.ts";
 import { beginMove, keysOf } from "./slot-move.ts";
 
 let server: RedisCluster;
@@ -65,7 +65,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     keyPrefix: string;
     ids: string[];
   }) {
-    const servers = await serversOf(client);
+    const servers = primariesOf(client);
     const [first, last] = [servers[0], servers.at(-1)];
     for (const id of ids) {
       if (await last?.client.exists(threadKeys(keyPrefix, id).messages).catch(() => 0))

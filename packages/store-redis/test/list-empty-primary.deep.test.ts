@@ -3,9 +3,9 @@ import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { startRedisCluster } from "../../../conformance-tests/test/fixtures/redis-groups.ts";
 import { createRedisStores } from "../src/index.ts";
-import { serversOf } from "../src/topology.ts";
 import { majors, opened } from "./clients.ts";
 import { user } from "./messages.ts";
+import { primariesOf } from "./own-connection.ts";
 import { beginMove, keysOf } from "./slot-move.ts";
 
 describe.each(majors)("a cluster with $major", ({ Cluster }) => {
@@ -37,7 +37,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     const stores = createRedisStores({ client, keyPrefix });
     const ids = Array.from({ length: 30 }, (_, index) => `thread ${index}`).sort();
     for (const id of ids) await stores.open(id).commit({ append: [user(id)], metadata: id });
-    expect(await serversOf(client)).toHaveLength(2);
+    expect(primariesOf(client)).toHaveLength(2);
     const move = await beginMove(own, keysOf(keyPrefix, ids[7] ?? ""), own.nodes[0]?.port);
     await move.end();
     expect(client.nodes("master")).toHaveLength(2);

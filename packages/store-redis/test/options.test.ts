@@ -1,10 +1,11 @@
 import { runFactory } from "@scrollback/conformance";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
+import { IoredisConnection } from "../src/clients/ioredis.ts";
+import type { IoredisClient } from "../src/clients/ioredis-options.ts";
 import { createRedisStores } from "../src/index.ts";
-import type { RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
+import { ownOf } from "./own-connection.ts";
 
 const url = "redis://localhost:6379";
 
@@ -58,7 +59,7 @@ describe("options", () => {
     ["rediss://cache", { host: "cache", tls: {} }],
     ["REDISS://cache", { host: "cache", tls: {} }],
   ])("the url %s is understood, without I/O", async (text, expected) => {
-    const { client } = Connection.to(text);
+    const { client } = IoredisConnection.to(new URL(text), Redis);
     expect(client.status).toBe("wait");
     expect(client.options).toMatchObject(expected);
     await using stores = createRedisStores({ url: text });
@@ -67,11 +68,11 @@ describe("options", () => {
 });
 
 describe("the target of a driver", () => {
-  const targetOf = (client: RedisClient) => new RedisDriver(Connection.like(client)).target;
+  const targetOf = (client: IoredisClient) => new RedisDriver(ownOf(client)).target;
   const lazyConnect = true;
 
   test("is the server and the database, and no secret", () => {
-    const driver = new RedisDriver(Connection.to("redis://app:hunter2@cache:1234/7"));
+    const driver = new RedisDriver(IoredisConnection.to(new URL("redis://app:hunter2@cache:1234/7"), Redis));
     expect(driver.target).toEqual({ namespace: "7", server: { address: "cache", port: 1234 } });
   });
 

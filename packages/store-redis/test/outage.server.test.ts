@@ -1,7 +1,7 @@
 import { runFactory } from "@scrollback/conformance";
 import { afterAll, describe } from "vitest";
+import type { IoredisClient } from "../src/clients/ioredis-options.ts";
 import { createRedisStores } from "../src/index.ts";
-import type { RedisClient } from "../src/options.ts";
 import { majors } from "./clients.ts";
 
 runFactory<{ url: string }>({
@@ -19,12 +19,12 @@ runFactory<{ url: string }>({
   silent: (port) => ({ url: `redis://127.0.0.1:${port}` }),
 });
 
-const clients: RedisClient[] = [];
+const clients: IoredisClient[] = [];
 afterAll(() => {
   for (const client of clients) client.disconnect();
 });
 /** A caller's client. For a cluster, ioredis would print errors without a listener. */
-const handingIn = (connect: () => RedisClient) => () => {
+const handingIn = (connect: () => IoredisClient) => () => {
   const client = connect().on("error", () => undefined);
   clients.push(client);
   return { client };
@@ -38,7 +38,7 @@ describe.each(majors)("with a caller's client of $major", ({ Redis, Cluster }) =
   // ioredis does not report why it cannot connect to a sentinel or to the first node.
   const unknown = [`${address.host}:${address.port}`] as const;
   const sentinels = { sentinels: [address], name: "main", ...noQueue, ...brief };
-  runFactory<{ client: RedisClient }>({
+  runFactory<{ client: IoredisClient }>({
     name: "Redis",
     create: createRedisStores,
     secret: "hush",

@@ -2,16 +2,28 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import type { StoreFactory } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core/driver";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
 import { opened } from "./clients.ts";
+import { type ClientName, clients } from "./connection.ts";
 import { user } from "./messages.ts";
 import { throughProxy } from "./proxied.ts";
 import { rejection } from "./rejection.ts";
 
-/** Declares the tests of a factory with a `url`, which must pass with any supported major of ioredis. */
-export function declareOwnClientTests(major: string): void {
+type Create = (options: RedisStoreOptions) => StoreFactory;
+
+/** Stores on a URL by a client of any family, as `createRedisStores` makes them by the one that is installed. */
+export const createWith =
+  (name: ClientName): Create =>
+  ({ url = "", keyPrefix, client: _, credentials: __, ...options }) =>
+    createStores(new RedisDriver(clients[name].to(new URL(url)), keyPrefix), options);
+
+/** Declares the tests of a factory with a `url`, which must pass with any supported client. */
+export function declareOwnClientTests(major: string, create: Create = createRedisStores): void {
   let server: RunningServer;
   beforeAll(async () => {
     // A server of its own, because it is killed; it acknowledges a write after writing it to disk.
@@ -25,7 +37,7 @@ export function declareOwnClientTests(major: string): void {
   describe(`the factory's own client of ${major}`, () => {
     runFactory<RedisStoreOptions>({
       name: "Redis",
-      create: createRedisStores,
+      create,
       secret: "hunter2",
       proxied: {
         async options(proxy) {
@@ -36,7 +48,7 @@ export function declareOwnClientTests(major: string): void {
 
     test("closes a connection that does not reply once, although all its calls time out", async () => {
       const { proxy, url } = await throughProxy(server);
-      await using stores = createRedisStores({ url, keyPrefix: randomUUID() });
+      await using stores = create({ url, keyPrefix: randomUUID() });
       const store = stores.open();
       await store.addMessages([user("1")]);
       const warnings: Error[] = [];
@@ -51,7 +63,7 @@ export function declareOwnClientTests(major: string): void {
 
     test("reconnects once when its server becomes a replica while many calls wait", async () => {
       const raw = opened(new Redis(server.url));
-      await using stores = createRedisStores({ url: server.url, keyPrefix: randomUUID() });
+      await using stores = create({ url: server.url, keyPrefix: randomUUID() });
       const store = stores.open();
       await store.addMessages([user("1")]);
       const warnings: Error[] = [];
@@ -68,7 +80,7 @@ export function declareOwnClientTests(major: string): void {
     });
 
     test("stops at once when it is closed in an outage", async () => {
-      await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
+      await using stores = create({ url: "redis://127.0.0.1:1" });
       const waiting = rejection(stores.open().listMessages());
       await sleep(400);
       const start = performance.now();
@@ -81,7 +93,7 @@ export function declareOwnClientTests(major: string): void {
     const withUser = (user: string) => ({ url: `redis://${user}${server.host}:${server.port}` });
     runFactory({
       name: "Redis",
-      create: createRedisStores,
+      create,
       secret: "swordfish",
       refusals: {
         "without a password": () => ({ options: withUser(""), says: /password/ }),
@@ -92,9 +104,9 @@ export function declareOwnClientTests(major: string): void {
 
     test("writes and reads nothing elsewhere if the server lacks that database", async () => {
       const keyPrefix = randomUUID();
-      await using zero = createRedisStores({ url: server.url, keyPrefix });
+      await using zero = create({ url: server.url, keyPrefix });
       await zero.open("a").addMessages([user("zero")]);
-      await using beyond = createRedisStores({ url: new URL("/99", server.url).href, keyPrefix });
+      await using beyond = create({ url: new URL("/99", server.url).href, keyPrefix });
       const store = beyond.open("a");
       const calls = [() => store.addMessages([user("lost")]), () => store.listMessages(), () => store.read()];
       // Concurrently on a new connection, then again on an established one.

@@ -23,25 +23,26 @@ const administered =
     }
   };
 
-runFaults({
-  name: "Redis",
-  createHarness: redisHarnesses(server),
-  server: () => server,
-  faults: {
-    "script cache flushed": administered(async (admin, rounds) => {
-      for (let round = 0; round < rounds; round++) {
-        await admin.script("FLUSH");
-        await sleep(20);
-      }
-    }),
-    "memory limit reached": administered(async (admin, rounds) => {
-      for (let round = 0; round < rounds / 10; round++) {
-        await admin.config("SET", "maxmemory", "1mb");
-        await sleep(700);
-        await admin.config("SET", "maxmemory", "0");
-        await sleep(100);
-      }
-      // A retry cannot succeed before someone frees space.
-    }, false),
-  },
-});
+for (const client of ["ioredis 6", "node-redis 6"] as const)
+  runFaults({
+    name: `Redis, ${client}`,
+    createHarness: redisHarnesses(server, client),
+    server: () => server,
+    faults: {
+      "script cache flushed": administered(async (admin, rounds) => {
+        for (let round = 0; round < rounds; round++) {
+          await admin.script("FLUSH");
+          await sleep(20);
+        }
+      }),
+      "memory limit reached": administered(async (admin, rounds) => {
+        for (let round = 0; round < rounds / 10; round++) {
+          await admin.config("SET", "maxmemory", "1mb");
+          await sleep(700);
+          await admin.config("SET", "maxmemory", "0");
+          await sleep(100);
+        }
+        // A retry cannot succeed before someone frees space.
+      }, false),
+    },
+  });

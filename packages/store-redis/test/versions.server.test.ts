@@ -8,12 +8,12 @@ import {
 } from "@scrollback/store-core/driver";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened, serverNames } from "./clients.ts";
 import { user, users } from "./messages.ts";
+import { ownOf } from "./own-connection.ts";
 
 const message = (kind: MessageRecord["kind"], text = "{}", createdAt = 1_000) => ({ kind, createdAt, text });
 describe.each(serverNames)("%s", (name) => {
@@ -29,7 +29,7 @@ describe.each(serverNames)("%s", (name) => {
     const fresh = () => ({ client: connect(), keyPrefix: randomUUID() });
 
     test.each(["o", "t"] as const)("trimming reads reused sequence numbers again (%s)", async (kind) => {
-      const both = [new RedisDriver(Connection.like(fresh().client), randomUUID()), new MemoryDriver()];
+      const both = [new RedisDriver(ownOf(fresh().client), randomUUID()), new MemoryDriver()];
       const steps = [
         { append: (["o", "o", "o", kind, kind, kind] as const).map((one) => message(one)) },
         { drop: 2, append: [message(kind === "o" ? "u" : "o"), message(kind), message(kind)] },

@@ -1,21 +1,27 @@
-import { type Check, checkOptions, hasMethods, isString } from "@scrollback/store-core/driver";
+import { checkOptions, isString } from "@scrollback/store-core/driver";
 import { isFunction, reporter } from "@scrollback/store-core/internal";
-import type { Redis } from "ioredis";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
+import {
+  commandsOf,
+  isClient,
+  type Listener,
+  type RedisCommands,
+  type RedisStreamsClient,
+} from "./redis-client.ts";
 import type { ChatStreams } from "./streams.ts";
 
 /** The options of {@link redisStreams}. */
 export interface RedisStreamsOptions {
-  /** A client of ioredis. It stays open. Listening uses a duplicate connection, which `close` closes. */
-  readonly redis: Redis;
+  /**
+   * A client of ioredis, iovalkey or node-redis, which must be connected. It stays open. Listening uses a duplicate connection, which
+   * `close` closes.
+   */
+  readonly redis: RedisStreamsClient;
   /** The prefix of every key and channel. Default `"scrollback:answers"`. */
   readonly keyPrefix?: string;
   /** Called with errors of Redis. They do not affect making and storing an answer. Default: a warning of the process. */
   onError?(error: unknown): void;
 }
-
-const isClient: Check = (value) =>
-  hasMethods("publish", "duplicate", "get", "set")(value) && "must be a client of ioredis";
 
 /**
  * Running answers over Redis: any server process can resume and stop an answer of another process. The process that makes an
@@ -24,7 +30,8 @@ const isClient: Check = (value) =>
 export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   const checks = { redis: isClient, keyPrefix: isString, onError: isFunction };
   checkOptions("redisStreams", options, checks, ["redis"]);
-  const { redis, keyPrefix = "scrollback:answers" } = options;
+  const { keyPrefix = "scrollback:answers" } = options;
+  const redis = commandsOf(options.redis);
   const onError = reporter(options.onError);
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
@@ -48,8 +55,7 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   const publisher: Publisher = {
     connect: async () => undefined,
     publish: (channel, message) => reported(redis.publish(channel, message)),
-    set: (key, value, { EX = 0 } = {}) =>
-      reported(EX > 0 ? redis.set(key, value, "EX", EX) : redis.set(key, value)),
+    set: (key, value, { EX = 0 } = {}) => reported(redis.set(key, value, EX)),
     get: (key) => reported(redis.get(key)),
     incr: (key) => redis.incr(key),
   };
@@ -78,40 +84,33 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
 }
 
 /** Channels of Redis, on a separate connection that is opened for the first channel. */
-export class Channels {
-  readonly #redis: Redis;
+class Channels {
+  readonly #redis: RedisCommands;
   readonly #onError: (error: unknown) => void;
   readonly #listeners = new Map<string, (message: string) => void>();
-  #subscriber: Redis | undefined;
+  #connection: Listener | undefined;
 
-  constructor(redis: Redis, onError: (error: unknown) => void) {
+  constructor(redis: RedisCommands, onError: (error: unknown) => void) {
     this.#redis = redis;
     this.#onError = onError;
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     this.#listeners.set(channel, listener);
-    await this.#connection().subscribe(channel);
+    const receive = (from: string, message: string) => this.#listeners.get(from)?.(message);
+    this.#connection ??= this.#redis.listen(receive, this.#onError);
+    await this.#connection.subscribe(channel);
   }
 
   async unsubscribe(channel: string): Promise<void> {
     this.#listeners.delete(channel);
-    await this.#subscriber?.unsubscribe(channel);
+    await this.#connection?.unsubscribe(channel);
   }
 
   /** Closes the connection. */
   async close(): Promise<void> {
     this.#listeners.clear();
-    this.#subscriber?.disconnect();
-    this.#subscriber = undefined;
-  }
-
-  #connection(): Redis {
-    if (this.#subscriber) return this.#subscriber;
-    const subscriber = this.#redis.duplicate();
-    subscriber.on("error", this.#onError);
-    subscriber.on("message", (channel, message) => this.#listeners.get(channel)?.(message));
-    this.#subscriber = subscriber;
-    return subscriber;
+    this.#connection?.close();
+    this.#connection = undefined;
   }
 }

@@ -40,6 +40,7 @@ export class ThreadWriter {
   readonly #database: DocumentDatabase;
   readonly #clock: Clock;
   readonly #limits: Limits;
+  readonly #isRemote: boolean;
   readonly #threadId: string;
   readonly #memory: ThreadMemory;
   /** The pages that were read. They never change. */
@@ -47,13 +48,18 @@ export class ThreadWriter {
 
   constructor(
     database: DocumentDatabase,
-    { clock, limits }: { readonly clock: Clock; readonly limits: Limits },
+    {
+      clock,
+      limits,
+      isRemote,
+    }: { readonly clock: Clock; readonly limits: Limits; readonly isRemote: boolean },
     threadId: string,
     memory: ThreadMemory,
   ) {
     this.#database = database;
     this.#clock = clock;
     this.#limits = limits;
+    this.#isRemote = isRemote;
     this.#threadId = threadId;
     this.#memory = memory;
   }
@@ -234,6 +240,7 @@ export class ThreadWriter {
 
   /** The outcomes are known, so these operations are not sent again. */
   #receive(requests: readonly CommitRequest[]): void {
+    if (this.#isRemote) return;
     const memory = this.#memory;
     for (const request of requests) if (!isAborted(request)) memory.received.add(Operations.of(request).id);
     const operations = memory.known?.head?.operations;

@@ -6,13 +6,13 @@ import { writeFileSync } from "node:fs";
 import { writeGolden } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { Redis } from "ioredis";
-import { Connection } from "../../src/connection.ts";
 import { RedisDriver } from "../../src/redis-driver.ts";
+import { ownOf } from "../own-connection.ts";
 import { readStored } from "./stored.ts";
 
 await using server = await startServer("redis");
 const client = new Redis(server.url);
-const facts = await writeGolden(new RedisDriver(Connection.like(client)));
+const facts = await writeGolden(new RedisDriver(ownOf(client)));
 const stored = await readStored(client);
 client.disconnect();
 writeFileSync(new URL("format-1.json", import.meta.url), `${JSON.stringify({ facts, stored }, null, 2)}\n`, {

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import type { Redis } from "ioredis";
-import { PLAIN_SERVER } from "./errors.ts";
+import { PLAIN_SERVER } from "../errors.ts";
 
 /** The time after which a TLS handshake is checked, because the server may not use TLS. */
 const PATIENCE_MS = 1_000;
