@@ -23,7 +23,8 @@ export const IdCursor = /* @__PURE__ */ Object.freeze({
     if (cursor === undefined) return undefined;
     const text = cursor.startsWith(START) ? cursor.slice(START.length) : "";
     const id = decodeText(text);
-    if (!id?.startsWith(prefix))
+    // No id is empty.
+    if (!id || !id.startsWith(prefix))
       invalid(`${caller}: cursor must be one that ${caller}() gave for the same prefix`);
     return id;
   },
