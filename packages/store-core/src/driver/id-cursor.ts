@@ -22,9 +22,9 @@ export const IdCursor = /* @__PURE__ */ Object.freeze({
   ): string | undefined {
     if (cursor === undefined) return undefined;
     const text = cursor.startsWith(START) ? cursor.slice(START.length) : "";
-    const id = decodeText(text);
     // No id is empty.
-    if (!id || !id.startsWith(prefix))
+    const id = decodeText(text) || undefined;
+    if (!id?.startsWith(prefix))
       invalid(`${caller}: cursor must be one that ${caller}() gave for the same prefix`);
     return id;
   },
