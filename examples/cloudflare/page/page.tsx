@@ -37,7 +37,15 @@ function Chat({ id, loaded, onAnswer }: { id: string; loaded: UIMessage[]; onAns
         <button type="submit" disabled={status !== "ready"}>
           Send
         </button>
-        <button type="button" onClick={stop} disabled={status !== "streaming"}>
+        <button
+          type="button"
+          onClick={async () => {
+            // A closed connection stops nothing: the object would complete the answer.
+            await client.stop(id);
+            await stop();
+          }}
+          disabled={status !== "streaming"}
+        >
           Stop
         </button>
       </form>
