@@ -1,4 +1,4 @@
-import type { DriverTarget } from "@scrollback/store-core/driver";
+import type { DriverCapabilities, DriverTarget } from "@scrollback/store-core/driver";
 
 /** A command in three parts. */
 export interface Command {
@@ -21,6 +21,8 @@ export interface Commands {
 export interface Server extends Commands {
   /** Identifies the server without its address. */
   readonly mark: string;
+  /** The server may refuse `INFO`, and it is assumed that its `SCAN` cursors are still valid when its process changes. */
+  readonly hidesProcess?: true;
 }
 
 /** What {@link Connection.run} gives: commands on a connection that is open. */
@@ -38,8 +40,14 @@ export interface Connection {
   readonly target: DriverTarget | undefined;
   /** The server that the client connects to, for errors; for a cluster, the node that failed. */
   readonly server: string | undefined;
-  /** Runs `send` on a connection that is open, and has the login and the database of the options. */
-  run<T>(send: (commands: OpenCommands) => Promise<T>): Promise<T>;
-  /** Closes the connection, unless it belongs to the caller's client. */
+  /** Limits of the service. Absent: those of Redis. */
+  readonly limits?: Pick<DriverCapabilities, "maxMessageBytes" | "maxCommitBytes">;
+  /**
+   * Runs `send` on a connection that is open, and has the login and the database of the options.
+   *
+   * @param signal keeps commands from being sent that wait for their own connection, as over HTTP.
+   */
+  run<T>(send: (commands: OpenCommands) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Closes the connection, unless it is shared by all factories on the caller's client. */
   close(): void;
 }

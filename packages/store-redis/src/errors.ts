@@ -1,7 +1,7 @@
 import { StoreError } from "@scrollback/store-core";
 import { type ErrorClassification, errorTable } from "@scrollback/store-core/driver";
 
-const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
+const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("redis");
 
 /** The server's errors by their first word. */
 const errorsByWord: Readonly<Record<string, ErrorClassification>> = {
@@ -22,7 +22,7 @@ const errorsByWord: Readonly<Record<string, ErrorClassification>> = {
   NOAUTH: permanent(
     "the server asks for a user name and password; those in url or client are missing or wrong",
   ),
-  WRONGPASS: permanent("the user name or password in url or client is wrong"),
+  WRONGPASS: permanent("the user name, password or token in url or client is wrong"),
   NOPERM: permanent(
     "the user may not run a command or use a key that the stores need; give it the permissions of the package's documentation",
   ),
@@ -35,7 +35,14 @@ const errorsByWord: Readonly<Record<string, ErrorClassification>> = {
 const unknownCommand = unsupported(
   "the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
 );
-/** Refusals of a new connection, whose errors have no specific first word. */
+const tooLargeRequest = tooLarge(
+  "the service refused a request or reply of this size; write less in one commit, read with limit, or use a plan that allows more",
+);
+const unavailableService = retryable("the service is overloaded or not available; see cause");
+const foreignService = permanent(
+  "the server does not speak Upstash's protocol; client needs the url and token of Upstash's REST API",
+);
+/** Refusals whose errors have no specific first word: of a new connection, and by limits of Upstash. */
 const refusals: readonly (readonly [RegExp, ErrorClassification])[] = [
   [
     /^ERR (DB index is out of range|invalid DB index|SELECT is not allowed)/,
@@ -45,6 +52,16 @@ const refusals: readonly (readonly [RegExp, ErrorClassification])[] = [
     /^ERR (AUTH <password> called without any password|Client sent AUTH, but no password)/,
     permanent("the server has no password set; remove the password from url, or use the right server"),
   ],
+  [/^ERR max (request|single record|key|member) size exceeded/, tooLargeRequest],
+  [
+    /^ERR max (daily request|requests) limit exceeded/,
+    permanent("the plan's number of requests is used up; use another plan, or wait for the next period"),
+  ],
+  [
+    /^ERR DB capacity quota exceeded/,
+    permanent("the plan's storage is full; remove data or use another plan"),
+  ],
+  [/^ERR max concurrent connections exceeded/, unavailableService],
   [/^ERR Client names cannot/, permanent("the server refused connectionName of client; use another name")],
 ];
 const redirected = retryable("the cluster redirected the call too often; see cause");
@@ -64,7 +81,7 @@ export function isErrorReply(error: unknown): boolean {
 export function classifyError(error: unknown, server?: string): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   const { message } = error;
-  if (isErrorReply(error)) return classifyAnswer(message);
+  if (isErrorReply(error)) return classifyAnswer(message) ?? classifyStatus(error);
   if (isUnreachable(error)) {
     const root = error.cause ?? propertyOf(error, "lastNodeError");
     return classifyError(root, server) ?? lost(root ?? error, server);
@@ -80,6 +97,16 @@ export function classifyError(error: unknown, server?: string): ErrorClassificat
     return permanent(problem);
   }
   return network(error, server);
+}
+
+/** The error of a reply over HTTP. @param status of HTTP, unless it is that of one command among several. */
+export function replyError(message: string, status?: number): Error {
+  return Object.assign(new Error(message), { name: "ReplyError", ...(status !== undefined && { status }) });
+}
+
+/** The error of a request over HTTP that had no whole reply: `fetch` has no specific one. */
+export function lostConnectionError(cause: unknown): Error {
+  return new Error("Connection is closed", { cause });
 }
 
 /** The error for a client that has ended: by `quit()` or `disconnect()`, or because its `retryStrategy` gave up. */
@@ -134,6 +161,15 @@ function classifyAnswer(message: string): ErrorClassification | undefined {
   // Before version 7 the error of a script begins with the position in the script.
   const word = /^(?:ERR .*@user_script:.*?: -?)?([A-Z]+) /.exec(message)?.[1];
   return word === undefined ? undefined : errorsByWord[word];
+}
+
+/** Of a reply over HTTP that has no known error. */
+function classifyStatus(error: Error): ErrorClassification | undefined {
+  const status = propertyOf(error, "status");
+  if (typeof status !== "number" || status === 400) return undefined;
+  if (status === 429 || status >= 500) return unavailableService;
+  if (status === 401 || status === 403) return errorsByWord.WRONGPASS;
+  return status === 413 ? tooLargeRequest : foreignService;
 }
 
 function propertyOf(error: Error, name: string): unknown {

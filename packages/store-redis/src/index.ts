@@ -7,7 +7,7 @@ import { RedisDriver } from "./redis-driver.ts";
 export type { RedisStoreOptions } from "./options.ts";
 
 /**
- * Creates stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Connects at the first call of a store.
+ * Creates stores on Redis 6.2 or later, Redis Cluster, Sentinel, Valkey or Upstash. Connects at the first call of a store.
  *
  * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example

@@ -4,11 +4,12 @@ import { IoredisConnection } from "./clients/ioredis.ts";
 import type { IoredisClient } from "./clients/ioredis-options.ts";
 import { NodeRedisConnection } from "./clients/node-redis.ts";
 import type { NodeRedisClient } from "./clients/node-redis-client.ts";
+import { UpstashConnection } from "./clients/upstash.ts";
 import type { Connection, OpenCommands } from "./connection.ts";
 import type { CredentialsProvider } from "./credentials.ts";
-import { isIoredis, type RedisClient } from "./options.ts";
+import { isIoredis, isUpstash, type RedisClient } from "./options.ts";
 
-/** The connections on the settings of callers' clients, so that the factories on a client share one. They end with the caller's client. */
+/** The connections on the settings of callers' clients that have connections, so that the factories on a client share one. They end with the caller's client. */
 const shared = new WeakMap<RedisClient, Connection>();
 
 /**
@@ -27,6 +28,7 @@ export function connectionOf(
 }
 
 function connectionLike(client: RedisClient): Connection {
+  if (isUpstash(client)) return new UpstashConnection(client);
   const known = shared.get(client);
   if (known) return known;
   const connection = isIoredis(client)

@@ -7,19 +7,32 @@ import {
   isId,
   isUrl,
 } from "@scrollback/store-core/driver";
+import type { UpstashClient } from "./clients/upstash.ts";
 import type { CredentialsProvider } from "./credentials.ts";
 
 /**
  * A client for a server, Sentinel or a cluster: of ioredis 5 or 6, of iovalkey, or of node-redis 5 or 6 (`createClient`, `createCluster`,
- * `createSentinel`). Its type is structural, so that none of these packages need to be installed.
+ * `createSentinel`); or one of `@upstash/redis`. Its type is structural, so that none of these packages need to be installed.
  */
-export interface RedisClient {
-  duplicate(...overrides: never[]): unknown;
-}
+export type RedisClient =
+  | { duplicate(...overrides: never[]): unknown }
+  | { createScript(script: string): unknown };
 
 /** Whether a client is of ioredis or of iovalkey, which is made from it. */
 export function isIoredis(client: RedisClient): boolean {
   return hasMethods("call", "disconnect")(client) === undefined;
+}
+
+const bearer = /^Bearer\s+[\x21-\x7e]+\s*$/;
+
+/** Whether a client is one of `@upstash/redis` that was made with a URL and a token, and not with a requester. */
+export function isUpstash(client: object): client is UpstashClient {
+  const { baseUrl, headers, options }: Partial<UpstashClient["client"]> =
+    (client as Partial<UpstashClient>).client ?? {};
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return false;
+  // `fetch` would show a URL with a password, or a token that cannot be sent, in its error.
+  const { username, password } = new URL(baseUrl);
+  return username + password === "" && bearer.test(headers?.authorization ?? "") && options !== undefined;
 }
 
 /** Whether a client has the API of node-redis. */
@@ -35,9 +48,10 @@ export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
    */
   url?: string;
   /**
-   * A client of ioredis, iovalkey or node-redis, for Cluster, Sentinel, a private CA or custom timeouts. The stores open a connection of
+   * A client of ioredis, iovalkey, node-redis or `@upstash/redis`, for Cluster, Sentinel, a private CA or custom timeouts. The stores open a connection of
    * their own with its settings, one for all factories on the client, which ends with the client. The factory never closes the client.
-   * A client of node-redis reports its end only if it was connected.
+   * A client of node-redis reports its end only if it was connected. Of `@upstash/redis` the URL and token are used: its options for
+   * retries, pipelines and conversions do not matter.
    */
   client?: RedisClient;
   /**
@@ -55,11 +69,18 @@ const isRedisUrl = isUrl(
   (url) => url.hostname !== "" && /^(\/\d*)?$/.test(url.pathname) && url.search === "" && url.hash === "",
 );
 
-const isClient: Check = (value) =>
-  hasMethods("duplicate")(value) ??
-  (isIoredis(value as RedisClient) || isNodeRedis(value as RedisClient)
-    ? undefined
-    : "must be a client of ioredis, iovalkey or node-redis");
+const isClient: Check = (value) => {
+  if (hasMethods("createScript")(value) === undefined)
+    return isUpstash(value as RedisClient)
+      ? undefined
+      : "must be made with the url and token of Upstash's REST API";
+  return (
+    hasMethods("duplicate")(value) ??
+    (isIoredis(value as RedisClient) || isNodeRedis(value as RedisClient)
+      ? undefined
+      : "must be a client of ioredis, iovalkey, node-redis or @upstash/redis")
+  );
+};
 
 const isProvider: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
 

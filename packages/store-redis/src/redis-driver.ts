@@ -51,7 +51,7 @@ interface Found {
 
 /** The driver for Redis. A thread is a list and a hash; a commit or deletion is one script. `commit.ts` has the layout. */
 export class RedisDriver implements Driver {
-  readonly capabilities: DriverCapabilities = capabilities;
+  readonly capabilities: DriverCapabilities;
   readonly target: DriverTarget | undefined;
   readonly index: RedisEntries;
   readonly #connection: Connection;
@@ -60,6 +60,7 @@ export class RedisDriver implements Driver {
   constructor(connection: Connection, keyPrefix = "scrollback") {
     this.#connection = connection;
     this.#keyPrefix = keyPrefix;
+    this.capabilities = Object.freeze({ ...capabilities, ...connection.limits });
     this.target = connection.target;
     const send: EntrySource["send"] = (request, command) => this.#send(request, command);
     this.index = new RedisEntries({ clientPrefix: connection.keyPrefix, keyPrefix, send });
@@ -183,7 +184,7 @@ export class RedisDriver implements Driver {
       request.signal?.throwIfAborted();
       assertInTime(request);
       return command(commands);
-    });
+    }, request.signal);
   }
 }
 

@@ -107,12 +107,12 @@ class Scan {
     const { clientPrefix } = this.#source;
     const count = Math.min(Math.max(this.#limit, LEAST_KEYS), MOST_KEYS);
     const match = ["match", this.#page.pattern(clientPrefix), "count", `${count}`];
+    const scan = { words: ["scan", step], values: match };
     // On one connection, so by one process. A client adds its own prefix only to keys, not to patterns.
-    const replies = await server.pipeline([
-      { words: ["scan", step], values: match },
-      { words: ["info", "server"] },
-    ]);
-    const [[next, keys], info] = replies as [[string, string[]], string];
+    const replies = await server.pipeline(
+      server.hidesProcess ? [scan] : [scan, { words: ["info", "server"] }],
+    );
+    const [[next, keys], info = ""] = replies as [[string, string[]], string?];
     const process = markOf(/^run_id:(\w+)/m.exec(info)?.[1] ?? "");
     return { process, next, keys: keys.map((key) => key.slice(clientPrefix.length)) };
   }

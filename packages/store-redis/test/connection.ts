@@ -10,6 +10,7 @@ import type { CredentialsProvider } from "../src/credentials.ts";
 import { connectionOf } from "../src/open-connection.ts";
 import type { RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
+import { upstashClient } from "./upstash-server.ts";
 
 interface Address {
   readonly host: string;
@@ -27,8 +28,13 @@ interface SentinelLocation {
   readonly natMap: Record<string, Address>;
 }
 
-/** The address of a server, a cluster, or a server with Sentinel. Plain data, because it is sent to child processes. */
-export type ServerLocation = { readonly url: string } | ClusterLocation | SentinelLocation;
+/** The URL of a test server that speaks Upstash's protocol. */
+interface UpstashLocation {
+  readonly upstash: string;
+}
+
+/** The address of a server, a cluster, a server with Sentinel, or a service over HTTP. Plain data, because it is sent to child processes. */
+export type ServerLocation = { readonly url: string } | ClusterLocation | SentinelLocation | UpstashLocation;
 
 /** A namespace at a location, and the client that connects to it. */
 export type Namespace = ServerLocation & { readonly keyPrefix: string; readonly client: ClientName };
@@ -124,6 +130,10 @@ export function open(
   { client: name, keyPrefix, ...location }: Namespace,
   wrap: (connection: Connection) => Connection = (connection) => connection,
 ): { connection: Connection; driver: RedisDriver } {
+  if ("upstash" in location) {
+    const connection = connectionOf(undefined, upstashClient(location.upstash));
+    return { connection, driver: new RedisDriver(wrap(connection), keyPrefix) };
+  }
   if ("url" in location) {
     const connection = clients[name].to(new URL(location.url));
     return { connection, driver: new RedisDriver(wrap(connection), keyPrefix) };

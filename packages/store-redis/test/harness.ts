@@ -12,6 +12,7 @@ import type { IoredisClient } from "../src/clients/ioredis-options.ts";
 import { formatListed, indexKeys, parseFooter, threadKeys } from "../src/keys.ts";
 import { type ClientName, connect, type Namespace, type ServerLocation } from "./connection.ts";
 import { requestsOf } from "./count-requests.ts";
+import { TOKEN, type UpstashServer } from "./upstash-server.ts";
 
 /** The module that other processes import. */
 const module = new URL("./connection.ts", import.meta.url);
@@ -63,6 +64,22 @@ export function redisSentinelHarnesses(
   };
 }
 
+/** Returns a function that creates harnesses on a server that speaks Upstash's protocol in front of Redis. */
+export function upstashHarnesses(
+  starting: Promise<readonly [redis: SharedServer, front: UpstashServer]>,
+): () => Promise<Harness> {
+  return async () => {
+    const [{ product, version, url }, front] = await starting;
+    const throughProxy = async (proxy: TcpProxy): Promise<ServerLocation> => {
+      return { upstash: new URL(await proxy.forwardUrl(front.url, 80)).origin };
+    };
+    return await harnessOn(
+      { upstash: front.url },
+      { server: { product, version }, throughProxy, client: "ioredis 6", secrets: [TOKEN], raw: { url } },
+    );
+  };
+}
+
 /** Forwards each address. The returned function maps an address to its forwarded one. */
 async function forwardAll(
   proxy: TcpProxy,
@@ -88,16 +105,18 @@ interface Surroundings {
   throughProxy(proxy: TcpProxy): Promise<ServerLocation>;
   readonly client: ClientName;
   readonly secrets?: readonly string[];
+  /** Where the records are read and planted. Default: the location itself. */
+  readonly raw?: ServerLocation;
 }
 
 async function harnessOn(
   location: ServerLocation,
-  { server, throughProxy, client, secrets = [] }: Surroundings,
+  { server, throughProxy, client, secrets = [], raw: rawLocation = location }: Surroundings,
 ): Promise<Harness> {
   const namespace: Namespace = { ...location, client, keyPrefix: `suite-${randomUUID()}` };
   const requests = requestsOf(namespace);
   const { driver } = requests;
-  const raw = rawClient(location);
+  const raw = rawClient(rawLocation);
   // A test may kill the server of this client.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
@@ -129,6 +148,7 @@ async function harnessOn(
 function rawClient(location: ServerLocation): IoredisClient {
   if ("url" in location) return new Redis(location.url);
   if ("sentinels" in location) return new Redis({ ...location });
+  if ("upstash" in location) throw new TypeError("a client of Redis cannot connect to a service over HTTP");
   return new Cluster(location.startupNodes, { natMap: location.natMap });
 }
 
