@@ -192,9 +192,10 @@ export const lifecycle: Clause = {
       await stores.close();
       await call;
       proxy.set({ kind: "pass" });
-      const { connections } = proxy.counters;
+      const { usedConnections } = proxy.counters;
       await sleep(200);
-      expect(proxy.counters.connections, "connections after close").toBe(connections);
+      // Not all: Node's fetch opens one after an aborted request, and sends nothing on it.
+      expect(proxy.counters.usedConnections, "connections used after close").toBe(usedConnections);
     });
   },
 };

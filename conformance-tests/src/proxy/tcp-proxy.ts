@@ -35,6 +35,8 @@ export type ProxyMode =
 /** See {@link TcpProxy.counters}. */
 export interface ProxyCounters {
   readonly connections: number;
+  /** Those on which the client has sent something. */
+  readonly usedConnections: number;
   readonly requestBytes: number;
   readonly replyBytes: number;
   readonly strikes: number;
@@ -56,7 +58,7 @@ export interface ProxyCounters {
 export class TcpProxy {
   readonly #servers: Server[] = [];
   readonly #connections = new Set<ProxiedConnection>();
-  readonly #counters = { connections: 0, requestBytes: 0, replyBytes: 0, strikes: 0 };
+  readonly #counters = { connections: 0, usedConnections: 0, requestBytes: 0, replyBytes: 0, strikes: 0 };
   #mode: ProxyMode = { kind: "pass" };
   #strikesLeft = Number.POSITIVE_INFINITY;
   #skipsLeft = 0;
@@ -74,9 +76,14 @@ export class TcpProxy {
   async forward(target: { readonly host: string; readonly port: number }): Promise<number> {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.#counters.connections += 1;
+      let isUsed = false;
       const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true });
       const connection: ProxiedConnection = new ProxiedConnection(client, upstream, {
-        requestArrived: (chunk) => this.#onRequest(connection, chunk),
+        requestArrived: (chunk) => {
+          if (chunk && !isUsed) this.#counters.usedConnections += 1;
+          isUsed ||= chunk !== null;
+          this.#onRequest(connection, chunk);
+        },
         replyArrived: (chunk) => this.#onReply(connection, chunk),
         requestForwarded: (bytes) => {
           this.#counters.requestBytes += bytes;
