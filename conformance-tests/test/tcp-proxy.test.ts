@@ -67,7 +67,13 @@ test("forwards in both directions and counts", async () => {
   const two = await client();
   two.send("x");
   await two.gets("<x>");
-  expect(proxy.counters).toEqual({ connections: 2, usedConnections: 2, requestBytes: 6, replyBytes: 10, strikes: 0 });
+  expect(proxy.counters).toEqual({
+    connections: 2,
+    usedConnections: 2,
+    requestBytes: 6,
+    replyBytes: 10,
+    strikes: 0,
+  });
 });
 
 test("forwards the end of a stream after the data before it", async () => {

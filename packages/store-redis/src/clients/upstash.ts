@@ -12,7 +12,11 @@ export interface UpstashClient {
     readonly baseUrl: string;
     readonly headers: { readonly authorization: string };
     /** Settings of `fetch`. Some runtimes need `backend` or `agent`; `cache` keeps frameworks from storing replies. */
-    readonly options: { readonly cache?: RequestInit["cache"]; readonly agent?: unknown; readonly backend?: string };
+    readonly options: {
+      readonly cache?: RequestInit["cache"];
+      readonly agent?: unknown;
+      readonly backend?: string;
+    };
   };
 }
 
