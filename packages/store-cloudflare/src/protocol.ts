@@ -32,6 +32,22 @@ interface RemoteFailure extends ErrorClassification {
 /** The body of a reply, as JSON. */
 export type Reply<T> = { readonly value: T; readonly error?: undefined } | { readonly error: RemoteFailure };
 
+/**
+ * Reads a reply.
+ *
+ * @throws StoreError `UNAVAILABLE` for another response than those of {@link serve}; retryable if its status says that the server failed.
+ */
+export async function replyOf<T>(response: Response): Promise<Reply<T>> {
+  const reply: unknown = await response.json().catch((error) => {
+    if (!(error instanceof SyntaxError)) throw error;
+  });
+  const { value, error } = Object(reply);
+  const isReply = typeof error?.code === "string" ? typeof error.message === "string" : value !== undefined;
+  if (isReply) return reply as Reply<T>;
+  const message = `durable-object: send gave a response of status ${response.status} that serveDurableObjectStores did not make`;
+  throw new StoreError("UNAVAILABLE", message, { retryable: response.status >= 500 });
+}
+
 /** Executes the requests of a `RemoteDriver`: the body of each is the request of one verb. */
 export function serve(driver: Driver, index: EntryIndex): Send {
   const verbs: Readonly<Record<Verb, (request: never) => unknown>> = {
@@ -62,7 +78,8 @@ export function serve(driver: Driver, index: EntryIndex): Send {
     try {
       if (!Object.hasOwn(verbs, verb))
         throw new StoreError("UNSUPPORTED", `${verb} is not a verb of a driver`);
-      return Response.json({ value: await verbs[verb as Verb](request as never) });
+      // JSON leaves out what is undefined, as the outcome of `setup`.
+      return Response.json({ value: (await verbs[verb as Verb](request as never)) ?? null });
     } catch (error) {
       return Response.json({ error: { ...classified(driver, error), cause: String(error) } });
     }

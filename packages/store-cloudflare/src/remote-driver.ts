@@ -9,7 +9,7 @@ import {
 } from "@scrollback/store-core/driver";
 import { capabilities } from "./durable-object-client.ts";
 import { classifyDurableObject } from "./errors.ts";
-import type { Reply, Send, Unsendable, Verb } from "./protocol.ts";
+import { replyOf, type Send, type Unsendable, type Verb } from "./protocol.ts";
 
 /** The driver of a Durable Object, called from another place: a request and a reply for each verb. */
 export class RemoteDriver implements Driver {
@@ -50,8 +50,8 @@ export class RemoteDriver implements Driver {
       ...(sendBefore !== undefined && { sendWithinMs: sendBefore - performance.now() }),
     });
     const send = () => this.#send(new Request(`https://scrollback/${verb}`, { method: "POST", body }));
-    const response = await this.#calls.run(send, REQUEST_TIMEOUT_MS);
-    const reply = await this.#calls.run(() => response.json() as Promise<Reply<T>>);
+    // A body may stall too.
+    const reply = await this.#calls.run(async () => replyOf<T>(await send()), REQUEST_TIMEOUT_MS);
     if (!reply.error) return reply.value;
     const { code, message, isMissing, ...options } = reply.error;
     throw Object.assign(new StoreError(code, message, options), { isMissing });

@@ -152,6 +152,25 @@ test("a verb that is none of a driver is refused", async () => {
   }
 });
 
+test.each<[string, string | null, number, boolean]>([
+  ["an empty object", "{}", 200, false],
+  ["no JSON", "<html>", 200, false],
+  ["an error without a code", '{"error":true}', 200, false],
+  ["a failed server", "busy", 503, true],
+])("%s in place of a reply is UNAVAILABLE", async (_, body, status, retryable) => {
+  const driver = new RemoteDriver(async () => new Response(body, { status }));
+  await expect(driver.setup()).rejects.toMatchObject({ code: "UNAVAILABLE", retryable });
+});
+
+test("a reply whose body stalls fails after 4 s", { timeout: 10_000 }, async () => {
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+  });
+  const driver = new RemoteDriver(async () => new Response(body));
+  const error = await driver.setup().catch((error: unknown) => error);
+  expect(driver.classifyError(error)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+});
+
 test("a request without a reply fails after 4 s, and at once when the driver closes", async () => {
   const driver = new RemoteDriver(() => new Promise(() => {}));
   const request = { prefix: "", limit: 1, cursor: undefined, signal: undefined };

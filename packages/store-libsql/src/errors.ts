@@ -30,7 +30,7 @@ export function classifyLibsqlError(error: unknown): ErrorClassification | undef
       return permanent("the path of the file is rejected by @libsql/client; see cause");
     if (/HTTP status 40[13]/.test(error.message)) return permanent("the server refused the authToken of url");
     if (/HTTP status (?:429|5)/.test(error.message)) return retryable("the server failed; see cause");
-    return errorsByCode[error.code];
+    return errorsByCode[error.code] ?? network(error);
   }
   // The client gives it no code.
   if (error instanceof Error && error.message.includes("Unable to open connection to local database"))

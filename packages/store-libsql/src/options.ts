@@ -34,10 +34,14 @@ export interface LibsqlSource {
 const URL_FORM =
   '"libsql:chats.db" or "file:chats.db" for a file, "libsql::memory:", or "libsql://host?authToken=…" for a server';
 
-const isUrl: Check = (value) =>
-  typeof value === "string" && /^(?:libsql:|file:|(?:https?|wss?):\/\/)./.test(value)
-    ? undefined
-    : `must read ${URL_FORM}`;
+const isUrl: Check = (value) => {
+  if (typeof value !== "string" || !/^(?:libsql:|file:|(?:https?|wss?):\/\/)./.test(value))
+    return `must read ${URL_FORM}`;
+  // The client's errors would show them.
+  return /^\w+:\/\/[^/?#]*@/.test(value)
+    ? "must have the token as ?authToken=…, and no user name or password"
+    : undefined;
+};
 
 // Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
 const isTablePrefix: Check = (value) =>

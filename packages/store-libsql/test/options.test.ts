@@ -15,6 +15,7 @@ const invalid: [string, unknown, RegExp][] = [
   ["a value that is not a URL", { url: 7 }, /url must read/],
   ["a URL with an option", { url: "libsql:chats.db?tablePrefix=chat_" }, /must not contain the option/],
   ["a server with unknown parameters", { url: "libsql://db?secret=hunter2" }, /url is rejected by @libsql/],
+  ["a server with a password", { url: "libsql://ada:hunter2@db" }, /no user name or password/],
   ["a value that is not a client", { client: { execute() {} } }, /client must have the methods/],
   ["a prefix in upper case", { url: memory, tablePrefix: "Chat_" }, /tablePrefix must be/],
   ["libSQL's own prefix", { url: memory, tablePrefix: "libsql_" }, /tablePrefix must be/],

@@ -39,6 +39,21 @@ test("a server that fails is UNAVAILABLE, retryable", async () => {
   expect(await failureOf(url)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
 }, 20_000);
 
+test.each<[string, RequestListener]>([
+  ["before its reply", (request) => request.socket.end()],
+  [
+    "in its reply",
+    (_, response) =>
+      void response.writeHead(200, { "content-length": 9 }).write("{", () => response.socket?.end()),
+  ],
+])(
+  "a server that ends the connection %s is UNAVAILABLE, retryable",
+  async (_, listener) => {
+    expect(await failureOf(await serve(listener))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  },
+  20_000,
+);
+
 test("a server that does not reply is UNAVAILABLE, retryable, after some seconds", async () => {
   const url = await serve(() => undefined);
   expect(await failureOf(url)).toMatchObject({

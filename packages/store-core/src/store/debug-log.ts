@@ -4,6 +4,8 @@ import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./o
 
 /** Writes to stderr in processes that were started with `NODE_DEBUG=scrollback`. */
 const log = debuglog("scrollback");
+// Cloudflare's runtime says of each section that it is enabled.
+const isEnabled = log.enabled && Boolean(process.env.NODE_DEBUG);
 
 /** Requests of our own that a backend refuses if it works. */
 const checks = new WeakSet<object>();
@@ -11,7 +13,7 @@ let isSubscribed = false;
 
 /** Marks a request whose refusal is its success, so that its line does not show a conflict. */
 export function asCheck<T extends object>(request: T): T {
-  if (log.enabled) checks.add(request);
+  if (isEnabled) checks.add(request);
   return request;
 }
 
@@ -20,7 +22,7 @@ export function asCheck<T extends object>(request: T): T {
  * stores. Lines have ids of threads, and no messages, metadata or keys. Otherwise the driver itself.
  */
 export function logged(driver: Driver): Driver {
-  if (!log.enabled) return driver;
+  if (!isEnabled) return driver;
   subscribe();
   return withLines(driver, driver.capabilities.backend);
 }

@@ -26,8 +26,9 @@ export interface ErrorTable {
 }
 
 const certificateCode = /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/;
-/** Error codes that only sockets and DNS look-ups have, whether or not the error names a system call. */
-const networkCode = /^E(?:(?:CONN|HOST|NET|ADDR|AI_)[A-Z]+|TIMEDOUT|TIMEOUT|NOTFOUND|PIPE)$/;
+/** Error codes that only sockets, DNS look-ups and Node's fetch have, whether or not the error names a system call. */
+const networkCode =
+  /^(?:E(?:(?:CONN|HOST|NET|ADDR|AI_)[A-Z]+|TIMEDOUT|TIMEOUT|NOTFOUND|PIPE)|UND_ERR_(?:SOCKET|\w+_TIMEOUT))$/;
 const networkCall = /^(?:connect|read|write|getaddrinfo|query[A-Z]\w*)$/;
 
 /**
