@@ -3,15 +3,17 @@ import type { Backend } from "./backend.ts";
 import { backends } from "./backends/index.ts";
 import { measureCalls } from "./calls.ts";
 import { measureChats } from "./chats.ts";
+import { measureColdStart } from "./cold-start.ts";
 import { measureTurns } from "./langgraph.ts";
 import type { Effort } from "./measure.ts";
-import { backendSection, scaleTable, writePages } from "./page.ts";
+import { backendSection, coldStartSection, scaleTable, writePages } from "./page.ts";
 import {
   type BackendKey,
   type BackendResults,
   backendKeys,
   rowNames,
   type ScaleResults,
+  saveColdStart,
   saveResults,
   watchMachine,
 } from "./results.ts";
@@ -50,6 +52,7 @@ const usage = `npm run bench [-- options]     what it does is in benchmarks/READ
 npm run scale [-- options]
   --quick         a first look; writes nothing
   --only <name>   this backend alone, in place of its last figures; may be repeated: ${backendKeys.join(", ")}
+  --cold-start    a process's first import to its first stored message, alone
   --redis <url>   measure on the Redis at redis://… instead of one in a container
   --render        measure nothing; write the pages again from results.json
 `;
@@ -58,6 +61,7 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     scale: { type: "boolean", default: false },
+    "cold-start": { type: "boolean", default: false },
     only: { type: "string", multiple: true },
     redis: { type: "string" },
     render: { type: "boolean", default: false },
@@ -71,7 +75,16 @@ process.env.OTEL_SDK_DISABLED = "true";
 
 if (options.help) process.stdout.write(usage);
 else if (options.render) writePages();
+else if (options["cold-start"]) await coldStart();
 else await bench();
+
+async function coldStart(): Promise<void> {
+  const results = await measureColdStart(options.quick ? 3 : 21);
+  process.stdout.write(`${coldStartSection(results)}\n`);
+  if (options.quick) return;
+  saveColdStart(results);
+  writePages();
+}
 
 async function bench(): Promise<void> {
   if (!globalThis.gc) throw new Error("node must run with --expose-gc; start the benchmark by npm run bench");

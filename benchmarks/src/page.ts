@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { meanMessageBytes } from "./messages.ts";
 import {
   type BackendResults,
+  type ColdStart,
   loadResults,
   type Machine,
   type Results,
@@ -28,7 +29,7 @@ export function writePages(): void {
   for (const [path, text] of pagesOf(loadResults())) writeFileSync(new URL(path, ROOT), text);
 }
 
-function page({ backends, scale }: Results): string {
+function page({ backends, scale, coldStart }: Results): string {
   return `# Benchmarks
 
 How long calls take, compared with a raw client of the same backend and with one other library. [benchmarks/README.md](../../benchmarks/README.md) says how
@@ -67,7 +68,30 @@ Milliseconds of ours, as one thread grows to 100,000 messages, and a database to
 ${scaleTable(scale)}
 
 ${scale.flatMap(({ title, note }) => (note === undefined ? [] : `- ${title}: ${note}`)).join("\n")}
-`;
+${coldStart ? `\n## Cold start\n\n${coldStartSection(coldStart)}\n` : ""}`;
+}
+
+/** The most that ours may take: a ratio to the bare client over a network, elsewhere milliseconds of our own modules. */
+const COLD_START = { ratio: 1.3, importMs: 40 };
+
+export function coldStartSection({ machine, rows }: ColdStart): string {
+  const table = tableOf(
+    ["ms", "bare client", "ours", "ours / bare", "our modules", "target"],
+    rows.map(({ name, raw, ours, imports }) => {
+      const isRemote = name === "Redis" || name === "PostgreSQL";
+      const met = isRemote ? ours / (raw ?? Number.NaN) <= COLD_START.ratio : imports <= COLD_START.importMs;
+      const target = isRemote ? `${COLD_START.ratio} x bare` : `${COLD_START.importMs} ms of modules`;
+      return {
+        ms: name,
+        "bare client": text(raw),
+        ours: text(ours),
+        "ours / bare": text(ratio(ours, raw)),
+        "our modules": text(imports),
+        target: `${target}${met ? "" : ", missed"}`,
+      };
+    }),
+  );
+  return `Milliseconds of a new process from its first import to its first stored message. The tables are there, except in SQLite's new file.\n\n${table}\n\n- ${machineText(machine)}`;
 }
 
 /** A backend's table, with the circumstances of its measurement. */

@@ -77,9 +77,25 @@ export interface ScaleResults {
   readonly rows: readonly ScaleRow[];
 }
 
+/** The median milliseconds of a process from its first import to its first stored message. */
+export interface ColdStartRow {
+  readonly name: "Redis" | "PostgreSQL" | "SQLite" | "memory";
+  /** Of the bare client. */
+  readonly raw?: number;
+  readonly ours: number;
+  /** Of ours: what our own modules take to load, behind those of the client. */
+  readonly imports: number;
+}
+
+export interface ColdStart {
+  readonly machine: Machine;
+  readonly rows: readonly ColdStartRow[];
+}
+
 export interface Results {
   readonly backends: readonly BackendResults[];
   readonly scale: readonly ScaleResults[];
+  readonly coldStart?: ColdStart;
 }
 
 const RESULTS = new URL("../results.json", import.meta.url);
@@ -88,13 +104,21 @@ export function loadResults(): Results {
   return JSON.parse(readFileSync(RESULTS, "utf8"));
 }
 
+export function saveColdStart(coldStart: ColdStart): void {
+  write({ ...loadResults(), coldStart });
+}
+
+function write(results: Results): void {
+  writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 1)}\n`);
+}
+
 /** Replaces the results of a backend in the file. */
-export function saveResults(part: keyof Results, fresh: BackendResults | ScaleResults): void {
+export function saveResults(part: "backends" | "scale", fresh: BackendResults | ScaleResults): void {
   const all = loadResults();
   const merged = [...all[part].filter(({ key }) => key !== fresh.key), fresh].toSorted(
     (one, other) => backendKeys.indexOf(one.key) - backendKeys.indexOf(other.key),
   );
-  writeFileSync(RESULTS, `${JSON.stringify({ ...all, [part]: merged }, undefined, 1)}\n`);
+  write({ ...all, [part]: merged });
 }
 
 /** Observes the machine; the returned function reports its state since then. */
