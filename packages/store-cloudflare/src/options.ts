@@ -6,6 +6,7 @@ import {
   hasMethods,
   invalid,
 } from "@scrollback/store-core/driver";
+import { isTablePrefix } from "@scrollback/store-core/internal";
 import type { D1 } from "./d1-client.ts";
 import type { DurableObjectStorage } from "./durable-object-client.ts";
 import type { Send } from "./protocol.ts";
@@ -35,12 +36,8 @@ export interface DurableObjectStoreOptions<M = ChatMessage> extends StoreOptions
 export type ServedOptions = Required<Pick<DurableObjectStoreOptions, "client">> &
   Pick<DurableObjectStoreOptions, "tablePrefix">;
 
-// SQLite treats "Chat_" and "chat_" as the same name. D1 and Durable Objects have tables of their own.
-const isTablePrefix: Check = (value) =>
-  typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !/^(?:sqlite_|_cf_|d1_)/.test(value)
-    ? undefined
-    : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_", "_cf_" or "d1_"';
-
+// D1 and Durable Objects have tables of their own.
+const isPrefix = isTablePrefix("sqlite_", "_cf_", "d1_");
 const isD1 = hasMethods("prepare", "batch", "withSession");
 // A class without SQLite throws at `sql`.
 const isStorage = hasMethods("transactionSync", "getAlarm");
@@ -54,7 +51,7 @@ export function parseD1Options<M>(options: D1StoreOptions<M>): {
   tablePrefix: string;
   storeOptions: StoreOptions<M>;
 } {
-  checkFactoryOptions("createD1Stores", options, { client: isD1, tablePrefix: isTablePrefix });
+  checkFactoryOptions("createD1Stores", options, { client: isD1, tablePrefix: isPrefix });
   const { client, tablePrefix = DEFAULT_PREFIX, setup = true, ...storeOptions } = options ?? {};
   if (!client) return invalid("createD1Stores: give client, the binding of a D1 database");
   return { client, tablePrefix, storeOptions: { setup, ...storeOptions } };
@@ -65,7 +62,7 @@ export function parseDurableObjectOptions<M>(options: DurableObjectStoreOptions<
   source: { client: DurableObjectStorage; tablePrefix: string } | { send: Send };
   storeOptions: StoreOptions<M>;
 } {
-  const checks = { client: isStorage, send: isFunction, tablePrefix: isTablePrefix };
+  const checks = { client: isStorage, send: isFunction, tablePrefix: isPrefix };
   checkFactoryOptions("createDurableObjectStores", options, checks);
   const { client, send, tablePrefix, setup = true, ...others } = options ?? {};
   const storeOptions = { setup, ...others };
@@ -84,9 +81,7 @@ export function parseServedOptions(options: ServedOptions): {
   client: DurableObjectStorage;
   tablePrefix: string;
 } {
-  checkOptions("serveDurableObjectStores", options, { client: isStorage, tablePrefix: isTablePrefix }, [
-    "client",
-  ]);
+  checkOptions("serveDurableObjectStores", options, { client: isStorage, tablePrefix: isPrefix }, ["client"]);
   const { client, tablePrefix = DEFAULT_PREFIX } = options;
   return { client, tablePrefix };
 }

@@ -15,6 +15,7 @@ export {
   isPositiveInteger,
   isSignal,
   isStoreFactory,
+  isTablePrefix,
   isText,
   isTimerMs,
   isTtl,
@@ -55,7 +56,7 @@ export {
   textOfToolOutput,
   toolOutput,
 } from "./message/tool-output.ts";
-export { randomId, randomText, uuidV7 } from "./random.ts";
+export { randomText, uuidV7 } from "./random.ts";
 export { RecentMap } from "./recent-map.ts";
 export { pause, retry, untilAborted } from "./retry.ts";
 export { ThreadReader } from "./store/thread-reader.ts";

@@ -8,6 +8,7 @@ import {
   invalid,
   REQUEST_TIMEOUT_MS,
 } from "@scrollback/store-core/driver";
+import { isTablePrefix } from "@scrollback/store-core/internal";
 
 /** Options of `createLibsqlStores`: either `url` or `client`, and the options of every backend. `setup` is true by default. */
 export interface LibsqlStoreOptions<M = ChatMessage> extends StoreOptions<M> {
@@ -43,16 +44,10 @@ const isUrl: Check = (value) => {
     : undefined;
 };
 
-// Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
-const isTablePrefix: Check = (value) =>
-  typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !/^(?:sqlite_|libsql_)/.test(value)
-    ? undefined
-    : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_" or "libsql_"';
-
 const optionChecks: Readonly<Record<Exclude<keyof LibsqlStoreOptions, keyof StoreOptions>, Check>> = {
   url: isUrl,
   client: hasMethods("execute", "batch", "transaction"),
-  tablePrefix: isTablePrefix,
+  tablePrefix: isTablePrefix("sqlite_", "libsql_"),
 };
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */

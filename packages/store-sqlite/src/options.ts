@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
 import { type Check, checkFactoryOptions, invalid, isOneOf } from "@scrollback/store-core/driver";
+import { isTablePrefix } from "@scrollback/store-core/internal";
 import {
   type Connection,
   connectionOf,
@@ -62,16 +63,10 @@ const isClient: Check = (value) =>
     ? undefined
     : "must be an open DatabaseSync of node:sqlite or Database of better-sqlite3";
 
-// Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
-const isTablePrefix: Check = (value) =>
-  typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !value.startsWith("sqlite_")
-    ? undefined
-    : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_"';
-
 const optionChecks: Readonly<Record<Exclude<keyof SqliteOptions, keyof StoreOptions>, Check>> = {
   url: isUrl,
   client: isClient,
-  tablePrefix: isTablePrefix,
+  tablePrefix: isTablePrefix("sqlite_"),
   synchronous: isOneOf("full", "normal"),
 };
 

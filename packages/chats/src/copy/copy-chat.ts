@@ -1,5 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import { randomId } from "@scrollback/store-core/internal";
+import { uuidV7 } from "@scrollback/store-core/internal";
 import type { Chat, ChatEntry, ChatSummary, Identified } from "../chat.ts";
 import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
@@ -40,7 +40,7 @@ export async function copyChat<M extends Identified>(
 ): Promise<Chat> {
   const { stores } = context;
   const { method, entries, operation, signal } = copy;
-  const marked = { ...copy, marker: operation ?? { id: randomId(), digest: "" } };
+  const marked = { ...copy, marker: operation ?? { id: uuidV7(), digest: "" } };
   const { threadId } = location;
   let view = ChatView.known<M>(stores, threadId, { revision: null, entries: [] });
   let atOnce = Math.max(1, entries.length);
