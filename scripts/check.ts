@@ -203,7 +203,9 @@ async function run(part: Part): Promise<Outcome> {
   const isGood = code === 0 && counts.failed === 0 && !isMissing;
   const failed = isGood ? 0 : Math.max(1, counts.failed);
   const failures = failuresOf(part);
-  const told = failures.length > 0 ? failures : [lastLines(output)];
+  // A file of tests whose process died has no message: the reason is at the end of the output.
+  const isExplained = failures.length > 0 && failures.every(({ message }) => message !== "");
+  const told = [...failures.map(textOf), ...(isExplained ? [] : [lastLines(output)])];
   return { part, seconds, isGood, told: [`== what failed: ${part.name}`, ...told], ...counts, failed };
 }
 
@@ -224,15 +226,25 @@ function countTests(part: Part): { passed: number; failed: number; skipped: numb
   return counts;
 }
 
+interface Failure {
+  readonly test: string;
+  readonly message: string;
+}
+
+const textOf = ({ test, message }: Failure) =>
+  `FAIL ${test}\n${message.split("\n").slice(0, LINES_A_FAILURE).join("\n")}`;
+
 /** Each failing test with its file and message, from the reports of the part's tests. */
-function failuresOf(part: Part): string[] {
-  const tell = (file: string, test: string, message: string) =>
-    `FAIL ${relative(root, file)}${test}\n${message.split("\n").slice(0, LINES_A_FAILURE).join("\n")}`;
+function failuresOf(part: Part): Failure[] {
   return resultFiles(part).flatMap((report) =>
     JSON.parse(readFileSync(report, "utf8")).testResults.flatMap((file: TestFile) => {
       const failing = file.assertionResults.filter(({ status }) => status === "failed");
-      if (failing.length === 0 && file.status === "failed") return [tell(file.name, "", file.message)];
-      return failing.map((test) => tell(file.name, ` > ${test.fullName}`, test.failureMessages.join("\n")));
+      const name = relative(root, file.name);
+      if (failing.length === 0 && file.status === "failed") return [{ test: name, message: file.message }];
+      return failing.map((test) => ({
+        test: `${name} > ${test.fullName}`,
+        message: test.failureMessages.join("\n"),
+      }));
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";
@@ -284,22 +285,33 @@ function settled(): Promise<void> {
 
 const ID_BYTES = 9;
 
-/** Runs `work` while entries get ids of `newId`, of 12 characters of base64url, and every pause ends at once. */
+const withoutTime = new AsyncLocalStorage<true>();
+
+/**
+ * Runs `work`, in which entries get ids of `newId`, of 12 characters of base64url, and every pause ends at once. Other work of the process,
+ * such as what an earlier test file has left, keeps its own chance and pauses: a loop without pauses would let nothing else run.
+ */
 export async function withoutChance<T>(newId: () => string, work: () => Promise<T>): Promise<T> {
   const { getRandomValues } = globalThis.crypto;
   const { setTimeout } = globalThis;
   const { setImmediate } = timersPromises;
+  const isInside = () => withoutTime.getStore() === true;
   const fill = <T extends Uint8Array>(bytes: T) => {
-    if (bytes.length !== ID_BYTES) return getRandomValues.call(globalThis.crypto, bytes);
+    if (bytes.length !== ID_BYTES || !isInside()) return getRandomValues.call(globalThis.crypto, bytes);
     bytes.set(Buffer.from(newId(), "base64url"));
     return bytes;
   };
   Object.assign(globalThis.crypto, { getRandomValues: fill });
-  Object.assign(globalThis, { setTimeout: (run: () => void) => queueMicrotask(run) });
-  Object.assign(timersPromises, { setImmediate: async () => undefined });
+  Object.assign(globalThis, {
+    setTimeout: (...args: Parameters<typeof setTimeout>) =>
+      isInside() ? queueMicrotask(() => args[0]()) : setTimeout(...args),
+  });
+  Object.assign(timersPromises, {
+    setImmediate: async () => (isInside() ? undefined : await setImmediate()),
+  });
   syncBuiltinESMExports();
   try {
-    return await work();
+    return await withoutTime.run(true, work);
   } finally {
     Reflect.deleteProperty(globalThis.crypto, "getRandomValues");
     Object.assign(globalThis, { setTimeout });
