@@ -25,6 +25,7 @@ export { type Clock, sleep, systemClock } from "./clock.ts";
 export { encodeWrapped, storedCopy } from "./codec/codec.ts";
 export { isRecordTime } from "./codec/record.ts";
 export { isSame } from "./codec/same.ts";
+export { Contention } from "./contention.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { checkMessages, isCompactionPart, kindOf, SUMMARY_MARK } from "./message/chat-message-traits.ts";

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import { type CommitOutcome, type CommitRequest, SequenceBounds } from "@scrollback/store-core/driver";
+import { Contention, pause, RecentMap } from "@scrollback/store-core/internal";
 import { Garbage } from "./garbage.ts";
 import {
   type Head,
@@ -39,12 +40,17 @@ interface Known {
   readonly messages: Map<number, KnownMessage>;
 }
 
-const KNOWN_THREADS = 1_000;
+/** What a process remembers of a thread between commits. */
+interface Memory {
+  /** Undefined: its head must be read. */
+  known: Known | undefined;
+  readonly contention: Contention;
+}
+
+const THREADS = 1_000;
 /** A commit fails after it lost so often to other writers. */
 const ATTEMPTS = 100;
-/** A commit pauses after so many losses. */
-const LOSSES = 2;
-/** Pauses grow up to this attempt. */
+/** Pauses before a deletion of others is seen to its end grow up to this attempt. */
 const LONGEST_PAUSE = 3;
 
 /**
@@ -55,8 +61,7 @@ export class Commits {
   readonly #table: Table;
   readonly #now: () => number;
   readonly #jobs = new Map<string, Job[]>();
-  /** The last one used is the last one here. */
-  readonly #known = new Map<string, Known>();
+  readonly #memories = new RecentMap<Memory>(THREADS);
   readonly #garbage: Garbage;
 
   constructor(table: Table, now: () => number) {
@@ -79,7 +84,8 @@ export class Commits {
 
   /** A head that was read, or that a deletion has left. */
   learn(threadId: string, stored: StoredHead, isSettled: boolean): void {
-    if (isSettled || !this.#known.has(threadId)) this.#remember(threadId, known(stored, { isSettled }));
+    const memory = this.#memoryOf(threadId);
+    if (isSettled || !memory.known) memory.known = known(stored, { isSettled });
   }
 
   async #work(threadId: string): Promise<void> {
@@ -91,7 +97,7 @@ export class Commits {
         for (const outcome of await this.#commitAll(threadId, requests, group)) end(jobs.shift(), outcome);
       } catch (error) {
         // The next attempt looks at what is stored.
-        this.#known.delete(threadId);
+        this.#memoryOf(threadId).known = undefined;
         for (const job of jobs.splice(0, group.size)) job.reject(error);
       }
     }
@@ -107,15 +113,21 @@ export class Commits {
     requests: readonly CommitRequest[],
     group: { size: number },
   ): Promise<(CommitOutcome | undefined)[]> {
-    let from = this.#known.get(threadId);
+    const { clock } = this.#table;
+    const { contention, known: last } = this.#memoryOf(threadId);
+    let from = last;
+    let isPauseDue = contention.yields(clock);
     for (let attempt = 0, reads = 0; attempt < ATTEMPTS; ) {
+      // After a pause another writer has probably committed. Without one, the reply to a lost attempt has the newest head.
+      if (isPauseDue && (await contention.pause(clock)) && contention.isContended(clock)) from = undefined;
+      isPauseDue = false;
       if (requests.every(isAborted)) return requests.map(() => undefined);
       from ??= await this.#load(threadId);
       if (from.isFresh) await this.#garbage.remove(threadId, from.stored?.head, from.stored?.head.version);
       const ready = await this.#prepare(threadId, from);
       if (!ready) {
         from = undefined;
-        await this.#table.pause(Math.min(attempt++, LONGEST_PAUSE));
+        await pause(Math.min(attempt++, LONGEST_PAUSE), undefined, clock);
         continue;
       }
       from = ready;
@@ -131,11 +143,16 @@ export class Commits {
         if (draft.commits === 0) return outcomes;
         group.size = outcomes.length;
         const isWanted = () => !requests.some((request, index) => outcomes[index] && isAborted(request));
+        const began = clock.monotonic();
         const done = await this.#write(threadId, from, draft, now, isWanted);
-        if (done === "written") return outcomes;
+        const ms = clock.monotonic() - began;
+        if (done === "written") {
+          contention.made(clock, ms);
+          return outcomes;
+        }
+        contention.lost(clock, ms);
+        isPauseDue = true;
         attempt++;
-        // At once, as the reply has the newest head: a pause would make it older than that of the writer who won.
-        if (attempt % LOSSES === 0) await this.#table.pause(Math.min(attempt / LOSSES, LONGEST_PAUSE));
         from = done;
       } catch (error) {
         if (!(error instanceof NotRead) || !stored) throw error;
@@ -253,14 +270,14 @@ export class Commits {
   ): Promise<void> {
     const settled = await settle(this.#table, threadId, next);
     if (!settled) {
-      this.#known.delete(threadId);
+      this.#memoryOf(threadId).known = undefined;
       return;
     }
     const { bounds, dropped, incarnation } = settled.head;
     const isCut = [...draft.rows.values()].some((row) => "batch" in row && row.batch !== draft.batch?.id);
     const isSame = stored?.head.incarnation === incarnation && stored.head.dropped.n === dropped.n && !isCut;
     const kept = [...messages].filter(([sequence]) => isSame && SequenceBounds.isWithin(bounds, sequence));
-    this.#remember(threadId, { ...known(settled, { isSettled: true }), messages: new Map(kept) });
+    this.#memoryOf(threadId).known = { ...known(settled, { isSettled: true }), messages: new Map(kept) };
   }
 
   /** Reads the kinds of messages around one that a plan needs, and where they are. */
@@ -278,7 +295,7 @@ export class Commits {
     const range = { ...SequenceBounds.EMPTY, first, next };
     // What is missing may be a part of a transaction that the first query did not see.
     for (let time = 0; time < 2 && found.missing(head, range).length > 0; time++) {
-      if (time > 0) await this.#table.pause(0);
+      if (time > 0) await pause(0, undefined, this.#table.clock);
       await found.fetch(head, first, next);
     }
     for (let at = first; at < next; at++) {
@@ -287,11 +304,12 @@ export class Commits {
     }
   }
 
-  #remember(threadId: string, one: Known): void {
-    this.#known.delete(threadId);
-    this.#known.set(threadId, one);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_THREADS && oldest !== undefined) this.#known.delete(oldest);
+  #memoryOf(threadId: string): Memory {
+    const found = this.#memories.get(threadId);
+    if (found) return found;
+    const memory = { known: undefined, contention: new Contention() };
+    this.#memories.set(threadId, memory);
+    return memory;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   SequenceBounds,
   type ThreadView,
 } from "@scrollback/store-core/driver";
+import { pause } from "@scrollback/store-core/internal";
 import { aliveHead, type Head, headOf, viewOf } from "./head.ts";
 import {
   batchKey,
@@ -197,7 +198,7 @@ export async function readThread(
     }
     previous = head;
     // What is missing may be a part of a transaction that was not to be seen yet.
-    await table.pause(attempt);
+    await pause(attempt, undefined, table.clock);
     item = await table.get(threadId, HEAD);
   }
   throw new StoreError("UNAVAILABLE", "dynamodb: the thread changed during each attempt to read it", {

@@ -1,6 +1,6 @@
 import type { DeleteOutcome, DeleteRequest } from "@scrollback/store-core/driver";
 import { SequenceBounds } from "@scrollback/store-core/driver";
-import { newIncarnation } from "@scrollback/store-core/internal";
+import { newIncarnation, pause } from "@scrollback/store-core/internal";
 import { aliveHead, type Head, headOf, itemOfHead, NO_CONTENT, revisionOf, type StoredHead } from "./head.ts";
 import { HEAD, type Item, rowOf } from "./item.ts";
 import { assertInTime, NO_OPERATIONS, type Operation, Operations } from "./operations.ts";
@@ -47,7 +47,7 @@ export async function deleteThread(
         return { outcome: "deleted" };
       }
     }
-    await table.pause(attempt);
+    await pause(attempt, undefined, table.clock);
   }
 }
 

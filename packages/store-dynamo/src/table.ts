@@ -8,7 +8,7 @@ import {
   TransactWriteItemsCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { pause, retry } from "@scrollback/store-core/internal";
+import { type Clock, retry, systemClock, untilAborted } from "@scrollback/store-core/internal";
 import { isBusy, isInProgress, isThrottled, refusalOfTransaction } from "./errors.ts";
 import {
   type Item,
@@ -51,8 +51,8 @@ export interface Table {
    * undefined if it was done.
    */
   swap(over: Item | undefined, head: Item, actions: readonly Action[]): Promise<Refusal | undefined>;
-  /** Waits before an attempt, longer after more of them. */
-  pause(attempt: number): Promise<void>;
+  /** The clock of pauses. They end when the driver closes. */
+  readonly clock: Pick<Clock, "monotonic" | "sleep">;
 }
 
 export const MAX_ACTIONS = 100;
@@ -75,10 +75,16 @@ export interface TableSource {
 
 /** A table by the AWS SDK. */
 export class DynamoTable implements Table {
+  readonly clock: Table["clock"];
   readonly #source: TableSource;
 
   constructor(source: TableSource) {
+    const { signal } = source;
     this.#source = source;
+    this.clock = {
+      monotonic: () => systemClock.monotonic(),
+      sleep: (ms) => untilAborted(() => systemClock.sleep(ms, signal), signal),
+    };
   }
 
   async get(thread: string, item: string): Promise<Item | undefined> {
@@ -155,10 +161,6 @@ export class DynamoTable implements Table {
     };
     while (left.length > 0)
       await retry(attempt, { attempts: ATTEMPTS, isRetryable: isThrottled, signal: this.#source.signal });
-  }
-
-  pause(attempt: number): Promise<void> {
-    return pause(attempt, this.#source.signal);
   }
 
   /** Returns the items that are there, in no order. */

@@ -188,8 +188,11 @@ test("a read waits for a row that a query does not see yet", async () => {
     const late: Table = {
       ...table,
       query: async (range) => (await table.query(range)).filter(({ text }) => isSeen || text?.S !== "b"),
-      pause: async () => {
-        isSeen = true;
+      clock: {
+        monotonic: () => 0,
+        sleep: async () => {
+          isSeen = true;
+        },
       },
     };
     expect(await textsOf(late, start)).toEqual(["a", "b"]);

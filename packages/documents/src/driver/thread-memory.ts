@@ -1,6 +1,6 @@
 import type { TrimSearch } from "@scrollback/store-core/driver";
+import { Contention } from "@scrollback/store-core/internal";
 import type { LoadedHead } from "../database.ts";
-import { Contention } from "./contention.ts";
 
 /** Pages that this process wrote for a swap that may not have been made. */
 export interface Orphans {

@@ -32,6 +32,8 @@ export class World {
   readonly #choose: (options: number) => number;
   readonly #left: { lost: number; late: number; crashed: number };
   #sent: Sent[] = [];
+  /** The time, in requests that were executed. */
+  #steps = 0;
   #late: (() => unknown)[] = [];
 
   constructor(choose: (options: number) => number, { lost = 0, late = 0, crashed = 0 }: Faults) {
@@ -49,6 +51,7 @@ export class World {
       const options = [...this.#options()];
       if (options.length === 0) return;
       options[this.#choose(options.length)]?.();
+      this.#steps += 1;
       await new Promise(setImmediate);
     }
   }
@@ -106,7 +109,7 @@ export class World {
         if (removals.length > 0) await send(() => this.#apply(removals.map((remove) => ({ remove }))));
       },
       swap: (over, head, actions) => send(() => this.#swap(over, head, actions)),
-      pause: async () => {},
+      clock: { monotonic: () => this.#steps, sleep: async () => {} },
     };
   }
 

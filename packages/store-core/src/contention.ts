@@ -1,4 +1,4 @@
-import type { Clock } from "@scrollback/store-core/internal";
+import type { Clock } from "./clock.ts";
 
 /**
  * The time for which other processes are assumed to write to a thread, after one of their swaps was first, and the same in
@@ -28,6 +28,8 @@ const SLOWEST_SWAP_MS = 1_000;
 const LARGEST_GROWTH = 4;
 const LONGEST_PAUSE_MS = 4_000;
 
+type Timing = Pick<Clock, "monotonic" | "sleep">;
+
 /**
  * Decides when a process pauses, so that it shares a thread with other processes that write continuously. The winner of a race
  * knows the end of the thread, while a loser must read it first, so the winner would win every race. Therefore a winner pauses
@@ -51,7 +53,7 @@ export class Contention {
   #swapMs = 0;
 
   /** Records that another process was first. */
-  lost(clock: Clock, swapMs: number): void {
+  lost(clock: Timing, swapMs: number): void {
     this.#losses += 1;
     const longer = Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause));
     // A first loss may only mean that this process did not write for a while.
@@ -63,7 +65,7 @@ export class Contention {
   }
 
   /** Records a commit of this process. */
-  made(clock: Clock, swapMs: number): void {
+  made(clock: Timing, swapMs: number): void {
     this.#madeAt = clock.monotonic();
     this.#inSuccession += 1;
     this.#losses = 0;
@@ -71,7 +73,7 @@ export class Contention {
   }
 
   /** Whether the next commit has to pause first. */
-  yields(clock: Clock): boolean {
+  yields(clock: Timing): boolean {
     const isContended = this.isContended(clock);
     if (clock.monotonic() - this.#madeAt > this.#swapMs) this.#inSuccession = 0;
     const { most, least, ms } = isContended ? COMMITS_IN_SUCCESSION : COMMITS_ALONE;
@@ -81,10 +83,11 @@ export class Contention {
     return true;
   }
 
-  /** Waits for a random part of the next pause. */
-  async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  /** Waits for a random part of the next pause. Returns false if there is none. */
+  async pause(clock: Timing, signal?: AbortSignal): Promise<boolean> {
     const ms = Math.min(LONGEST_PAUSE_MS, this.#pause * this.#swapMs);
     if (ms > 0) await clock.sleep(ms, signal);
+    return ms > 0;
   }
 
   #observe(swapMs: number): void {
@@ -92,7 +95,7 @@ export class Contention {
   }
 
   /** Whether others write to the thread, so that the state from before a pause is outdated. */
-  isContended(clock: Clock): boolean {
+  isContended(clock: Timing): boolean {
     return clock.monotonic() - this.#lostAt < Math.max(CONTENDED_MS, CONTENDED_SWAPS * this.#swapMs);
   }
 }
