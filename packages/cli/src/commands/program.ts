@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
 import { printableText } from "../output/terminal-text.ts";
+import { version } from "../version.ts";
 import { addCopy } from "./copy.ts";
 import { addExpire } from "./expire.ts";
 import { addExport } from "./export.ts";
@@ -13,13 +13,6 @@ import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
 import { addStats } from "./stats.ts";
 import { addVerify } from "./verify.ts";
-
-const manifest: { readonly version: string } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-);
-
-/** This package's version. */
-const version: string = manifest.version;
 
 const epilogue = `
 A URL is one of sqlite:chats.db, redis://…, rediss://…, mongodb://…, mongodb+srv://…, dynamodb://table, libsql:chats.db,
