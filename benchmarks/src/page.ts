@@ -77,12 +77,12 @@ const COLD_START = { ratio: 1.3, importMs: 40 };
 export function coldStartSection({ machine, rows }: ColdStart): string {
   const table = tableOf(
     ["ms", "bare client", "ours", "ours / bare", "our modules", "target"],
-    rows.map(({ name, raw, ours, imports }) => {
+    rows.map(({ runtime, name, raw, ours, imports }) => {
       const isRemote = name === "Redis" || name === "PostgreSQL";
       const met = isRemote ? ours / (raw ?? Number.NaN) <= COLD_START.ratio : imports <= COLD_START.importMs;
       const target = isRemote ? `${COLD_START.ratio} x bare` : `${COLD_START.importMs} ms of modules`;
       return {
-        ms: name,
+        ms: `${name}, ${runtime}`,
         "bare client": text(raw),
         ours: text(ours),
         "ours / bare": text(ratio(ours, raw)),
@@ -91,7 +91,7 @@ export function coldStartSection({ machine, rows }: ColdStart): string {
       };
     }),
   );
-  return `Milliseconds of a new process from its first import to its first stored message. The tables are there, except in SQLite's new file.\n\n${table}\n\n- ${machineText(machine)}`;
+  return `Milliseconds of a new process from its first import to its first stored message. The tables are there, except in SQLite's new file. In workerd: from its start to a reply, beside an empty Worker.\n\n${table}\n\n- ${machineText(machine)}`;
 }
 
 /** A backend's table, with the circumstances of its measurement. */

@@ -79,11 +79,12 @@ export interface ScaleResults {
 
 /** The median milliseconds of a process from its first import to its first stored message. */
 export interface ColdStartRow {
+  readonly runtime: "Node" | "Bun" | "workerd";
   readonly name: "Redis" | "PostgreSQL" | "SQLite" | "memory";
-  /** Of the bare client. */
+  /** Of the bare client, or of an empty Worker. */
   readonly raw?: number;
   readonly ours: number;
-  /** Of ours: what our own modules take to load, behind those of the client. */
+  /** Of ours: what our own modules take to load, behind those of the client; in workerd with the first message. */
   readonly imports: number;
 }
 

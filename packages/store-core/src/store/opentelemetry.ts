@@ -26,24 +26,36 @@ const systems = new Map([
 
 let isOffered = false;
 
+/** Where the API, of all versions 1, keeps what was registered. */
+const REGISTRY = Symbol.for("opentelemetry.js.api.1");
+
 /**
  * Creates spans and durations from the tracing channels, if `@opentelemetry/api` is installed beside this package: spans from the first
  * store call after a tracer provider is registered, durations from the first after a meter provider is. Until then a call costs
- * nothing. The first call loads the API synchronously; later calls do nothing. The environment variable `OTEL_SDK_DISABLED=true`,
- * which disables OpenTelemetry, disables this too.
+ * nothing, and the API is not loaded: the first call after something was registered loads it, synchronously. The environment variable
+ * `OTEL_SDK_DISABLED=true`, which disables OpenTelemetry, disables this too.
  */
 export function offerTelemetry(): void {
   if (isOffered) return;
   isOffered = true;
-  const isDisabled = process.env.OTEL_SDK_DISABLED?.toLowerCase() === "true";
-  const api = isDisabled ? undefined : loadApi();
-  if (!api) return;
+  if (process.env.OTEL_SDK_DISABLED?.toLowerCase() === "true") return;
+  let subscribe: (() => boolean) | undefined;
+  subscribeLater(() => {
+    if (!Reflect.has(globalThis, REGISTRY)) return false;
+    subscribe ??= subscriptionTo(loadApi());
+    return subscribe();
+  });
+}
+
+/** Subscribes to what is registered. Returns whether it is all. */
+function subscriptionTo(api: Api | undefined): () => boolean {
+  if (!api) return () => true;
   const { metrics } = api;
   const noMeter = api.createNoopMeter?.();
   let isTraced = false;
   // The API has no metrics before its version 1.3.
   let isMeasured = noMeter === undefined;
-  subscribeLater(() => {
+  return () => {
     if (!isTraced) {
       const provider = api.trace.getTracerProvider();
       // The API's own provider passes calls on to the registered one.
@@ -56,7 +68,7 @@ export function offerTelemetry(): void {
       once(DURATIONS, () => measureDurations(api));
     }
     return isTraced && isMeasured;
-  });
+  };
 }
 
 function once(mark: symbol, subscribe: () => void): void {
