@@ -11,7 +11,7 @@ import { guardedStreams } from "../streams/streams.ts";
 import { recordAnswer } from "../turn/answer-recorder.ts";
 import { answerOf } from "../turn/answer-source.ts";
 import { CALLBACK_MS } from "../turn/call-within.ts";
-import { checkHandlerOptions, checkOwner } from "../turn/handler-checks.ts";
+import { checkContext, checkHandlerOptions } from "../turn/handler-checks.ts";
 import { type BegunRun, beginRun, inputOf, readRequest, turnOf } from "../turn/open-turn.ts";
 import { type PostBody, parsePostBody } from "../turn/post-body.ts";
 import { hasCode, isAsked } from "../turn/run-change.ts";
@@ -82,7 +82,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     answer: (call: OwnerCall<UI>) => Promise<Response>,
     chatId = "",
   ): Promise<Response> => {
-    checkOwner(method, context);
+    checkContext(method, context);
     let call: OwnerCall<UI> | undefined;
     try {
       call = { mine: chats.of(context.owner), chatId };
@@ -91,7 +91,20 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       const isRefusal = isClosed && hasCode(error, "CLOSED");
       if (isServerError(error) && !isRefusal) report(error, call?.chatId ?? chatId);
       return errorResponse(error);
+    } finally {
+      const id = call?.chatId ?? chatId;
+      try {
+        context.waitUntil?.(finish(id));
+      } catch (error) {
+        report(error, id);
+      }
     }
+  };
+
+  /** Returns when nothing goes on that began before. */
+  const finish = async (chatId: string): Promise<void> => {
+    await Promise.allSettled([...running.values()].map(({ ended }) => ended));
+    await chats.flush().catch((error: unknown) => report(error, chatId));
   };
 
   const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {

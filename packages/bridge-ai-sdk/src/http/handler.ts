@@ -1,7 +1,13 @@
-/** The owner of a request's chats. The handler itself does not authenticate. */
+/** What the handler is told about a request. It does not authenticate. */
 export interface RequestContext {
   /** The id of the user or tenant. */
   readonly owner: string;
+  /**
+   * Of a platform that ends a request's work with its response: `(work) => ctx.waitUntil(work)` in a Cloudflare Worker, `after` of
+   * Next.js, `waitUntil` of Vercel. Called once for each request, with a promise that settles when its answer and title are saved and
+   * its lists are in order, and that never rejects. Default: the process goes on.
+   */
+  waitUntil?(work: Promise<void>): void;
 }
 
 /**

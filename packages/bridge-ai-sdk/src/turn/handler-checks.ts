@@ -66,10 +66,11 @@ export function checkHandlerOptions(options: unknown): void {
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
-export function checkOwner(method: string, context: unknown): void {
-  const { owner } = Object(context);
+export function checkContext(method: string, context: unknown): void {
+  const { owner, waitUntil = () => undefined } = Object(context);
   const problem = isId(owner);
   // A promise that nobody awaits ends the process if it rejects.
   if (owner instanceof Promise) owner.catch(() => undefined);
   if (problem) invalid(`${method}: owner ${problem}; take it from the session of the user`);
+  if (typeof waitUntil !== "function") invalid(`${method}: waitUntil must be a function`);
 }

@@ -1,0 +1,51 @@
+import { ChatStore } from "@scrollback/chats";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { rejection } from "../../../conformance-tests/src/checks/errors.ts";
+import { uiMessages } from "../src/index.ts";
+import { scriptedModel } from "./scripted-model.ts";
+import { serve, user } from "./serve.ts";
+
+const post = (message: unknown) =>
+  new Request("http://a/api/chat", { method: "POST", body: JSON.stringify({ id: "c", message }) });
+
+test("waitUntil gets the work of a request whose reader leaves: the answer, its title, and the order of lists", async () => {
+  await using server = await serve({
+    model: scriptedModel({ delayMs: 5 }),
+    title: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return "Words";
+    },
+  });
+  await server.handler.fetch(post(user("q0", "say first")), { owner: "ada" }).then((first) => first.text());
+  await server.chats.flush();
+  const works: Promise<void>[] = [];
+  const context = { owner: "ada", waitUntil: (work: Promise<void>) => void works.push(work) };
+  const response = await server.handler.fetch(post(user("q", "say one two three four five six")), context);
+  await response.body?.cancel();
+  expect(works).toHaveLength(1);
+  await works[0];
+  // As another process finds it: a list of this process would first write what waits.
+  const others = new ChatStore<UIMessage>({ stores: server.stores, ...uiMessages() }).of("ada");
+  const { chats } = await others.list();
+  expect(chats[0]).toMatchObject({ title: "Words", messageCount: 4 });
+  expect((await others.read("c"))?.entries.at(-1)?.status).toBe("complete");
+
+  await server.mine.append("c", [user("q2", "three") as UIMessage]);
+  await server.handler.resume("c", context);
+  expect(works).toHaveLength(2);
+  await works[1];
+  expect((await others.list()).chats[0]?.messageCount).toBe(5);
+});
+
+test("a waitUntil that throws, or that is no function", async () => {
+  await using server = await serve();
+  const problem = new Error("the request has ended");
+  const waitUntil = () => {
+    throw problem;
+  };
+  expect((await server.handler.resume("c", { owner: "ada", waitUntil })).status).toBe(204);
+  expect(server.errors).toEqual([problem]);
+  const wrong = { owner: "ada", waitUntil: "soon" as never };
+  await rejection(server.handler.resume("c", wrong), "INVALID_ARGUMENT");
+});
