@@ -19,7 +19,7 @@ const suites =
   process.env.SCROLLBACK_DEEP === "1"
     ? [
         "packages/store-*/test/conformance{,-cluster,-d1,-pglite}.deep.test.ts",
-        "examples/{sql,mariadb}/test/conformance.deep.test.ts",
+        "examples/mariadb/test/conformance.deep.test.ts",
       ]
     : [];
 

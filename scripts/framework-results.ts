@@ -40,12 +40,15 @@ export interface TestReport {
 export const backendNames: readonly string[] = [
   "memory",
   "SQLite",
+  "libSQL",
   "Redis",
   "Redis Cluster",
   "Valkey",
   "MongoDB",
   "DynamoDB",
   "PostgreSQL",
+  "Durable Objects",
+  "D1",
 ];
 
 type Group = Omit<FrameworkRow, "passed" | "failed"> & { isWhole: boolean; tests: Map<string, FrameworkRow> };

@@ -36,7 +36,7 @@ const thorough: Plan = {
   writers: { windowMs: 500, windows: 12 },
   threads: 10_000,
   lengths: [10, 1_000, 100_000],
-  counts: (key) => [1_000, key === "redis" || key.startsWith("sqlite") ? 100_000 : 10_000],
+  counts: (key) => [1_000, key === "redis" || /^sqlite|^libsql/.test(key) ? 100_000 : 10_000],
 };
 
 /** Less than half a minute a backend. */

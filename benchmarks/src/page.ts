@@ -49,13 +49,13 @@ this is measured. The requests of every call are on the page of its backend.
 On **Redis** a commit is a script call with three more commands, and Lua hashes each byte of its arguments: about 0.04 ms of the server's one core. **PostgreSQL** calls a
 function that locks the thread's row, looks up the operation, inserts and trims. **SQLite** with \`FULL\` mostly waits for the disk; with \`NORMAL\` the
 statements take the time, and \`secure_delete\` overwrites trimmed text. **MongoDB** updates one document, and **DynamoDB** a head and an item a message in a
-transaction. The time does not grow with the thread. The first call of a factory also connects, and reads the thread's head on MongoDB and DynamoDB: keep
+transaction. The time does not grow with the thread. The first call of a factory also connects, and reads the thread's head on MongoDB, DynamoDB, libSQL and D1: keep
 factories open, and use one for all threads.
 
 ## Many connections
 
 Rows with "8" count commits of one message per second, of eight writers of one process without a pause; there the ratio is a share, of which more is better. On Redis,
-PostgreSQL and SQLite the server or the file orders the writers of a thread. On MongoDB and DynamoDB factories compete for the next commit, in one
+PostgreSQL and SQLite the server or the file orders the writers of a thread. On MongoDB, DynamoDB, libSQL and D1 factories compete for the next commit, in one
 process or in several: together they make fewer commits on one thread than one factory alone, and some wait long. So let one factory write to a busy
 thread: its concurrent appends share requests. The raw client's writers do not compete.
 

@@ -9,6 +9,9 @@ export const backendKeys = [
   "postgres",
   "sqlite-full",
   "sqlite-normal",
+  "libsql",
+  "durable-object",
+  "d1",
 ] as const;
 export type BackendKey = (typeof backendKeys)[number];
 

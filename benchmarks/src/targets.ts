@@ -11,6 +11,9 @@ const targets: Readonly<Record<BackendKey, Partial<Record<RowName, number>>>> = 
   postgres: { "8 factories, one thread": 0.5 },
   "sqlite-full": { "append 1": 1.25, "append 20": 1.25, "newest 20": 1.2 },
   "sqlite-normal": { "append 1": 1.6, "append 20": 1.4, "newest 20": 1.2 },
+  libsql: {},
+  "durable-object": {},
+  d1: {},
 };
 
 /** A row's target, and whether it is met; undefined without a target. */

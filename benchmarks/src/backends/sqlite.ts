@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import { LibSQLStore } from "@mastra/libsql";
 import type { ChatMessage } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
@@ -9,9 +8,7 @@ import type { Backend } from "../backend.ts";
 import { type Contestant, MAX_MESSAGES } from "../contestant.ts";
 import { mastra } from "../mastra.ts";
 import { versionOf } from "../versions.ts";
-
-/** A folder of the benchmark, because the system's temporary folder may be in memory. */
-const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
+import { newFolder } from "./folder.ts";
 
 type Synchronous = "full" | "normal";
 
@@ -69,8 +66,7 @@ function raw(path: string, synchronous: Synchronous): Contestant {
 
 /** SQLite with this setting of `synchronous`. Each contestant has a file of its own. */
 export function openSqlite(synchronous: Synchronous): Backend {
-  mkdirSync(FOLDER, { recursive: true });
-  const folder = mkdtempSync(join(FOLDER, "sqlite-"));
+  const folder = newFolder("sqlite");
   const setting = synchronous.toUpperCase();
   const isNormal = synchronous === "normal";
   return {

@@ -1,4 +1,8 @@
+import { createLibsqlStores } from "@scrollback/store-libsql";
+import { onLibsql } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { serverStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onWorkerd } from "../../../conformance-tests/test/fixtures/workerd.ts";
+import { openWorkerdStores } from "../../store-cloudflare/test/stores.ts";
 import { runChatContract } from "./contract/index.ts";
 
 for (const name of ["MongoDB", "DynamoDB"] as const) {
@@ -8,3 +12,23 @@ for (const name of ["MongoDB", "DynamoDB"] as const) {
     createHarness: async () => ({ openStores: await stores(), close: async () => undefined }),
   });
 }
+
+onLibsql((name, _, newUrl) =>
+  runChatContract({
+    name,
+    async createHarness() {
+      const url = await newUrl();
+      return { openStores: () => createLibsqlStores({ url }), close: async () => undefined };
+    },
+  }),
+);
+
+onWorkerd((name, _, newUrl) =>
+  runChatContract({
+    name,
+    async createHarness() {
+      const url = await newUrl();
+      return { openStores: () => openWorkerdStores(url), close: async () => undefined };
+    },
+  }),
+);

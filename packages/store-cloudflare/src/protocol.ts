@@ -65,10 +65,9 @@ export function serve(driver: Driver, index: EntryIndex): Send {
   };
   return async (received) => {
     const verb = new URL(received.url).pathname.slice(1);
-    const { sendWithinMs, ...rest } = (await received.json()) as {
-      readonly sendWithinMs?: number;
-      readonly limit?: number | null;
-    };
+    const body = await bodyOf(received);
+    if (!body) return Response.json({ error: notARequest }, { status: 400 });
+    const { sendWithinMs, ...rest } = body;
     const request = {
       ...rest,
       // JSON has no infinity.
@@ -84,6 +83,25 @@ export function serve(driver: Driver, index: EntryIndex): Send {
       return Response.json({ error: { ...classified(driver, error), cause: String(error) } });
     }
   };
+}
+
+const notARequest: RemoteFailure = {
+  code: "INVALID_ARGUMENT",
+  message: "durable-object: the body is not a request of these stores; pass on the request that send gets",
+  cause: "the body is not an object in JSON",
+};
+
+interface Body {
+  readonly sendWithinMs?: number;
+  readonly limit?: number | null;
+}
+
+/** The request of a verb; undefined if the body is not an object in JSON. */
+async function bodyOf(received: Request): Promise<Body | undefined> {
+  const body: unknown = await received.json().catch((error) => {
+    if (!(error instanceof SyntaxError)) throw error;
+  });
+  return typeof body === "object" && body !== null ? body : undefined;
 }
 
 function classified(driver: Driver, error: unknown): ErrorClassification {

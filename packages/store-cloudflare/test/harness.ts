@@ -1,34 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type Harness, TcpProxy } from "@scrollback/conformance";
 import { documentHarness } from "@scrollback/documents/conformance";
-import { type SqliteClient, SqliteDocuments } from "@scrollback/documents/sqlite";
-import { classifyD1 } from "../src/errors.ts";
+import { SqliteDocuments } from "@scrollback/documents/sqlite";
 import { RemoteDriver } from "../src/remote-driver.ts";
 import { connect, sendTo } from "./client.ts";
+import { RawClient } from "./raw-client.ts";
 import type { Workerd } from "./workerd.ts";
-
-/** Executes statements in workerd, without the driver that is tested. */
-export class RawClient implements SqliteClient {
-  readonly capabilities = Object.freeze({ backend: "raw", sharing: "network" });
-  readonly #url: string;
-  count = 0;
-
-  constructor(url: string) {
-    this.#url = url;
-  }
-
-  async batch(statements: Parameters<SqliteClient["batch"]>[0]) {
-    this.count += 1;
-    const reply = await fetch(`${this.#url}/sql`, { method: "POST", body: JSON.stringify(statements) });
-    const { rows, error } = (await reply.json()) as { rows: Record<string, unknown>[][]; error?: string };
-    if (error !== undefined) throw new Error(error);
-    return rows;
-  }
-
-  async close(): Promise<void> {}
-
-  classifyError = classifyD1;
-}
 
 /** A namespace in workerd, with its tables. A prefix of D1's tables is also a name of an object, whose tables have the default prefix. */
 export async function makeNamespace(port: number, kind: "d1" | "object") {

@@ -152,6 +152,26 @@ test("a verb that is none of a driver is refused", async () => {
   }
 });
 
+test.each(["<html>", "", "null", "7"])(
+  "a body that is not a request (%j) is answered with status 400",
+  async (body) => {
+    const execute = serveDurableObjectStores({ client: makeStorage() });
+    const reply = await execute(new Request("https://scrollback/read", { method: "POST", body }));
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: { code: "INVALID_ARGUMENT" } });
+  },
+);
+
+test("a send that does not pass on the body is INVALID_ARGUMENT", async () => {
+  const execute = serveDurableObjectStores({ client: makeStorage() });
+  const send = ({ url }: Request) => execute(new Request(url, { method: "POST" }));
+  const store = createDurableObjectStores({ send }).open("a");
+  await expect(store.listMessages()).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining("pass on the request that send gets"),
+  });
+});
+
 test.each<[string, string | null, number, boolean]>([
   ["an empty object", "{}", 200, false],
   ["no JSON", "<html>", 200, false],

@@ -1,9 +1,16 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import type { Client, ResultSet } from "@libsql/client";
 import type { SqliteClient } from "@scrollback/documents/sqlite";
-import { type DriverTarget, PendingCalls, REQUEST_TIMEOUT_MS } from "@scrollback/store-core/driver";
+import {
+  type DriverTarget,
+  type ErrorClassification,
+  hostAndPort,
+  PendingCalls,
+  REQUEST_TIMEOUT_MS,
+} from "@scrollback/store-core/driver";
 import { systemClock } from "@scrollback/store-core/internal";
 import { classifyLibsqlError, isBusy } from "./errors.ts";
+import { FileCheck } from "./file-check.ts";
 import type { LibsqlSource } from "./options.ts";
 
 type Statements = Parameters<SqliteClient["batch"]>[0];
@@ -26,16 +33,17 @@ const BATCHES_AT_ONCE = 64;
 export class LibsqlClient implements SqliteClient {
   readonly capabilities;
   readonly target: DriverTarget;
-  readonly classifyError = classifyLibsqlError;
   readonly #source: LibsqlSource;
   readonly #calls = new PendingCalls();
   #client: Client | undefined;
+  #file: FileCheck | undefined;
   #isPrepared = false;
   #batches = 0;
 
   constructor(source: LibsqlSource, tablePrefix: string) {
     this.#source = source;
-    this.target = { collection: `${tablePrefix}heads` };
+    const { server } = source;
+    this.target = { collection: `${tablePrefix}heads`, ...(server && { server }) };
     this.capabilities = Object.freeze({
       backend: "libsql",
       sharing: ({ memory: "driver", file: "machine", server: "network" } as const)[source.place],
@@ -48,6 +56,11 @@ export class LibsqlClient implements SqliteClient {
 
   close(): Promise<void> {
     return this.#calls.close(() => this.#source.owned && this.#client?.close());
+  }
+
+  classifyError(error: unknown): ErrorClassification | undefined {
+    const { server } = this.#source;
+    return classifyLibsqlError(error, server && hostAndPort(server.address, server.port));
   }
 
   async #whenFree(statements: Statements): Promise<readonly ResultSet["rows"][]> {
@@ -68,8 +81,8 @@ export class LibsqlClient implements SqliteClient {
     const { owned, place } = this.#source;
     this.#client ??= this.#source.open();
     const client = this.#client;
-    if (owned && place === "file" && !this.#isPrepared) await client.executeMultiple(PRAGMAS);
-    this.#isPrepared = true;
+    if (place === "file" && !this.#isPrepared) await this.#prepare(client);
+    this.#file?.assertInPlace();
     // A server may send other reads to a replica, and a file needs no lock for a read.
     const isRead = place !== "server" && statements.every(({ sql }) => sql.startsWith("SELECT"));
     if (place === "file" && !isRead) await client.executeMultiple(PROBE);
@@ -87,5 +100,11 @@ export class LibsqlClient implements SqliteClient {
       }
       throw error;
     }
+  }
+
+  async #prepare(client: Client): Promise<void> {
+    if (this.#source.owned) await client.executeMultiple(PRAGMAS);
+    this.#file ??= await FileCheck.of(client);
+    this.#isPrepared = true;
   }
 }

@@ -30,6 +30,8 @@ export interface LibsqlSource {
   /** Whether the factory opened the client, and closes it. */
   readonly owned: boolean;
   readonly place: "memory" | "file" | "server";
+  /** Undefined for a file, and for a client that was given. */
+  readonly server?: { readonly address: string; readonly port: number };
 }
 
 const URL_FORM =
@@ -74,11 +76,16 @@ function sourceOf(url: string): LibsqlSource {
   }
   try {
     const client = createClient({ url, fetch: fetchInTime });
-    return { open: () => client, owned: true, place: "server" };
+    return { open: () => client, owned: true, place: "server", server: serverOf(url) };
   } catch {
     // The client's error may show the URL.
     return invalid(`createLibsqlStores: url is rejected by @libsql/client; it must read ${URL_FORM}`);
   }
+}
+
+function serverOf(url: string): Required<LibsqlSource>["server"] {
+  const { protocol, hostname, port } = new URL(url);
+  return { address: hostname, port: Number(port || (/^(?:http|ws):/.test(protocol) ? 80 : 443)) };
 }
 
 /** Without a timeout, a request to a server that hangs would never end. */

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@libsql/client";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLibsqlStores } from "../src/index.ts";
 
 let directory = "";
@@ -127,6 +127,33 @@ test("a directory that is missing, and a file that is not a database, are clear 
     message: expect.stringContaining("damaged"),
   });
 });
+
+test.each(["its own client", "a given client"])(
+  "a file that is deleted or replaced while %s has it open is noticed within a second",
+  async (client) => {
+    const given = client === "its own client" ? undefined : createClient({ url: `file:${path}` });
+    await using stores = createLibsqlStores(given ? { client: given } : { url: `libsql:${path}` });
+    const store = stores.open("a");
+    await store.addMessages([user("a")]);
+    const clock = vi.spyOn(performance, "now");
+    const start = performance.now();
+    clock.mockImplementation(() => start + 1_000);
+    renameSync(path, `${path}-moved`);
+    const expected = { code: "UNAVAILABLE", message: expect.stringContaining("deleted, moved or replaced") };
+    for (const call of [
+      () => store.addMessages([user("b")]),
+      () => store.read(),
+      () => stores.deleteThread("a"),
+    ])
+      expect(await failure(call())).toMatchObject(expected);
+    writeFileSync(path, "another file");
+    expect(await failure(store.addMessages([user("b")]))).toMatchObject(expected);
+    renameSync(`${path}-moved`, path);
+    expect(await store.listMessages()).toEqual([user("a")]);
+    clock.mockRestore();
+    given?.close();
+  },
+);
 
 test("a database in memory ends with its factory and is not shared", async () => {
   await using one = createLibsqlStores({ url: "libsql::memory:" });

@@ -1,20 +1,20 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StoreError } from "@scrollback/store-core";
-import { afterEach, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createLibsqlStores } from "../src/index.ts";
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
-/** The URL of an HTTP server, with a token. */
-async function serve(listener: RequestListener): Promise<string> {
-  server = createServer(listener);
-  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}?authToken=hunter2`;
+/** An HTTP server, which gets the requests for a WebSocket too, and its URL with a token. */
+async function serve(listener: RequestListener) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  const url = (scheme: string) => `${scheme}://${host}?authToken=hunter2`;
+  return { host, url, close, [Symbol.dispose]: close };
 }
 
 async function failureOf(url: string): Promise<StoreError> {
@@ -28,46 +28,54 @@ async function failureOf(url: string): Promise<StoreError> {
   return error;
 }
 
-test("a server that cannot be reached is UNAVAILABLE, retryable", async () => {
-  const url = await serve(() => undefined);
-  await new Promise((resolve) => server?.close(resolve));
-  expect(await failureOf(url)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-}, 20_000);
-
-test("a server that fails is UNAVAILABLE, retryable", async () => {
-  const url = await serve((_, response) => response.writeHead(502).end());
-  expect(await failureOf(url)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-}, 20_000);
-
-test.each<[string, RequestListener]>([
-  ["before its reply", (request) => request.socket.end()],
-  [
-    "in its reply",
-    (_, response) =>
-      void response.writeHead(200, { "content-length": 9 }).write("{", () => response.socket?.end()),
-  ],
-])(
-  "a server that ends the connection %s is UNAVAILABLE, retryable",
-  async (_, listener) => {
-    expect(await failureOf(await serve(listener))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-  },
-  20_000,
-);
-
-test("a server that does not reply is UNAVAILABLE, retryable, after some seconds", async () => {
-  const url = await serve(() => undefined);
-  expect(await failureOf(url)).toMatchObject({
-    code: "UNAVAILABLE",
-    retryable: true,
-    message: expect.stringContaining("no reply in time"),
+// Most tests wait for the stores' retries.
+describe.concurrent("a server", { timeout: 60_000 }, () => {
+  test.each(["http", "ws"])("that cannot be reached over %s is UNAVAILABLE, retryable", async (scheme) => {
+    using server = await serve(() => undefined);
+    server.close();
+    expect(await failureOf(server.url(scheme))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: `libsql: could not reach ${server.host} (ECONNREFUSED)`,
+    });
   });
-}, 20_000);
 
-test("a server that refuses the token is UNAVAILABLE, not retryable", async () => {
-  const url = await serve((_, response) => response.writeHead(401).end());
-  expect(await failureOf(url)).toMatchObject({
-    code: "UNAVAILABLE",
-    retryable: false,
-    message: "libsql: the server refused the authToken of url",
+  test("that fails is UNAVAILABLE, retryable", async () => {
+    using server = await serve((_, response) => response.writeHead(502).end());
+    expect(await failureOf(server.url("http"))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  });
+
+  test.each<[string, RequestListener]>([
+    ["before its reply", (request) => request.socket.end()],
+    [
+      "in its reply",
+      (_, response) =>
+        void response.writeHead(200, { "content-length": 9 }).write("{", () => response.socket?.end()),
+    ],
+  ])("that ends the connection %s is UNAVAILABLE, retryable", async (_, listener) => {
+    using server = await serve(listener);
+    expect(await failureOf(server.url("http"))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: `libsql: could not reach ${server.host} (no connection)`,
+    });
+  });
+
+  test.each(["http", "ws"])("that does not reply over %s is UNAVAILABLE, retryable", async (scheme) => {
+    using server = await serve(() => undefined);
+    expect(await failureOf(server.url(scheme))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: `libsql: could not reach ${server.host} (timeout)`,
+    });
+  });
+
+  test.each(["http", "ws"])("that refuses the token over %s is UNAVAILABLE", async (scheme) => {
+    using server = await serve((_, response) => response.writeHead(401).end());
+    expect(await failureOf(server.url(scheme))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: "libsql: the server refused the authToken of url",
+    });
   });
 });
