@@ -152,7 +152,7 @@ export function frameworkTable({ rows, others }: FrameworkResults): string {
       .map(({ name, version }) => (isPinned ? name : `${name} ${version}`))
       .join(", ");
   const notes = [
-    ["The oldest version that the bridge takes", namesOf("oldest", false)],
+    ["The oldest version of the range", namesOf("oldest", false)],
     ["Newer than the version of every run", namesOf("newest", false)],
     ["The version of every run is the newest of its major version", namesOf("newest", true)],
   ].flatMap(([title, names]) => (names === "" ? [] : [`${title}: ${names}.`]));

@@ -118,33 +118,37 @@ function faultsOf(file: string): string {
   return ["| Fault | Passed on | Longest call | Back in |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 
-/** The packages that stand on a framework, each with the framework's name in frameworks.json. */
-const frameworks: Readonly<Record<string, string>> = {
-  "bridge-ai-sdk": "AI SDK",
-  "bridge-claude-agent": "Claude Agent SDK",
-  "bridge-genkit": "Genkit",
-  "bridge-google-adk": "Google ADK",
-  "bridge-langgraph": "LangGraph",
-  "bridge-openai-agents": "OpenAI Agents SDK",
-  "bridge-strands": "Strands Agents",
+/** The packages that need another one besides a database's client, each with the names of those in frameworks.json. */
+const frameworks: Readonly<Record<string, readonly string[]>> = {
+  "packages/agents": ["Mem0"],
+  "packages/bridge-ai-sdk": ["AI SDK"],
+  "packages/bridge-claude-agent": ["Claude Agent SDK"],
+  "packages/bridge-genkit": ["Genkit"],
+  "packages/bridge-google-adk": ["Google ADK"],
+  "packages/bridge-langgraph": ["LangGraph"],
+  "packages/bridge-openai-agents": ["OpenAI Agents SDK"],
+  "packages/bridge-strands": ["Strands Agents"],
+  "packages/store-core": ["OpenAI SDK", "Anthropic SDK"],
 };
 
-/** The bridges' peer dependencies, and the versions that their tests ran with. */
+/** The peer dependencies of these packages, and the versions that their tests ran with. */
 function peersTable(): string {
-  const { rows }: FrameworkResults = JSON.parse(textOf("docs/generated/frameworks.json"));
-  const lines = Object.entries(frameworks).map(([folder, framework]) => {
-    const { name, peerDependencies } = JSON.parse(textOf(`packages/${folder}/package.json`)) as {
+  const { rows, others }: FrameworkResults = JSON.parse(textOf("docs/generated/frameworks.json"));
+  const lines = Object.entries(frameworks).map(([folder, names]) => {
+    const { name, peerDependencies } = JSON.parse(textOf(`${folder}/package.json`)) as {
       name: string;
       peerDependencies: Record<string, string>;
     };
     const peers = Object.entries(peerDependencies)
       .filter(([peer]) => !/^@scrollback\/|^ioredis$/.test(peer))
       .map(([peer, range]) => `\`${peer}\` ${range}`);
-    const versions = rows.filter((one) => one.name === framework).map(({ version }) => version);
-    const tested = [...new Set(versions)].sort((one, other) =>
-      one.localeCompare(other, "en", { numeric: true }),
-    );
-    return `| \`${name}\` | ${peers.join(", ") || "none"} | ${framework} ${tested.join(", ")} |`;
+    const tested = names.map((framework) => {
+      const ran = [...rows, ...others].filter((one) => one.name === framework);
+      const versions = new Set(ran.map(({ version }) => version));
+      const inOrder = [...versions].sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
+      return `${framework} ${inOrder.join(", ")}`;
+    });
+    return `| \`${name}\` | ${peers.join(", ") || "none"} | ${tested.join("; ")} |`;
   });
   return ["| Package | Peer dependencies | Tested with |", "| --- | --- | --- |", ...lines].join("\n");
 }

@@ -123,7 +123,7 @@ describe("the results of frameworks", () => {
         "| Kit 1.2.0 | ours | – | – | ✓ 9 | – | – | – | – | – |",
         "",
         "✓ tests passed, ✗ tests failed, – not run.",
-        "<br>The oldest version that the bridge takes: Graph 1.1.1.",
+        "<br>The oldest version of the range: Graph 1.1.1.",
         "<br>The version of every run is the newest of its major version: Graph.",
       ].join("\n"),
     );

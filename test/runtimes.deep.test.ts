@@ -33,20 +33,28 @@ let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "scrollback-runtimes-"));
   await installRuntimes(folder, ["bun", "deno", "miniflare"]);
-  for (const [program, conditions] of [
-    ["memory", ["workerd", "worker", "browser"]],
-    ["sqlite", []],
+  const workers = ["workerd", "worker", "browser"];
+  for (const [program, outfile, options] of [
+    ["memory", "memory", { platform: "node", conditions: workers, banner }],
+    // Only a program that calls `nodeListener` loads Node's server.
+    ["memory", "web", { platform: "browser", conditions: workers, external: ["srvx/node"] }],
+    [
+      "cloudflare",
+      "cloudflare",
+      { platform: "browser", conditions: workers, external: ["srvx/node", "cloudflare:workers"] },
+    ],
+    ["sqlite", "sqlite", { platform: "node", conditions: [], banner }],
   ] as const)
     await build({
       entryPoints: [join(import.meta.dirname, "runtimes", `${program}.ts`)],
-      outfile: join(folder, `${program}.mjs`),
+      outfile: join(folder, `${outfile}.mjs`),
       bundle: true,
-      platform: "node",
       format: "esm",
       target: "node22",
-      conditions: ["scrollback-source", ...conditions],
       logLevel: "error",
-      banner,
+      ...options,
+      conditions: ["scrollback-source", ...options.conditions],
+      external: "external" in options ? [...options.external] : [],
     });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -56,32 +64,34 @@ interface Worker {
   dispose(): Promise<void>;
 }
 
-test.each(COMPATIBILITY_DATES)(
-  "chats in memory on Cloudflare Workers with nodejs_compat, compatibility date %s",
-  async (date) => {
-    const { Miniflare } = createRequire(join(folder, "package.json"))("miniflare") as {
-      Miniflare: new (options: object) => Worker;
-    };
+test.each([
+  ["memory", "nodejs_compat", [OUTCOME]],
+  ["web", "no flag", [OUTCOME]],
+  ["cloudflare", "no flag", [OUTCOME, OUTCOME]],
+] as const)("chats on Cloudflare Workers: %s.mjs with %s", async (program, flag, outcomes) => {
+  const { Miniflare } = createRequire(join(folder, "package.json"))("miniflare") as {
+    Miniflare: new (options: object) => Worker;
+  };
+  const contents = await readFile(join(folder, `${program}.mjs`), "utf8");
+  for (const date of COMPATIBILITY_DATES) {
     const worker = new Miniflare({
-      modules: [
-        {
-          type: "ESModule",
-          path: "memory.mjs",
-          contents: await readFile(join(folder, "memory.mjs"), "utf8"),
-        },
-      ],
+      modules: [{ type: "ESModule", path: `${program}.mjs`, contents }],
       compatibilityDate: date,
-      compatibilityFlags: ["nodejs_compat"],
+      compatibilityFlags: flag === "no flag" ? [] : [flag],
+      ...(program === "cloudflare" && {
+        d1Databases: ["DB"],
+        durableObjects: { OBJECTS: { className: "Chats", useSQLite: true } },
+      }),
     });
     try {
       const response = await worker.dispatchFetch("http://localhost/");
       const text = await response.text();
-      expect([response.status, text]).toEqual([200, JSON.stringify(OUTCOME)]);
+      expect([response.status, text], date).toEqual([200, JSON.stringify(outcomes)]);
     } finally {
       await worker.dispose();
     }
-  },
-);
+  }
+});
 
 test.each([
   ["bun", []],

@@ -74,6 +74,11 @@ describe.each(["browser", "workerd"] as const)("bundled for %s, without a module
     });
   });
 
+  test("a store on documents works", async () => {
+    const code = await bundled(`export * from "./documents.ts"`, condition);
+    expect(await runOnWeb(code, "useDocuments")).toEqual({ isRepeated: true, isWhole: true, count: 200 });
+  });
+
   test("a store in memory takes at most 24.5 kB, compressed", async () => {
     const code = await bundled(`export { createMemoryStores } from "@scrollback/store-core"`, condition);
     const size = gzipSync(code, { level: 9 }).length;

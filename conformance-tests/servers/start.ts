@@ -62,8 +62,8 @@ export async function startServer(name: ServerName, options: StartOptions = {}):
   return url === undefined ? startOwn(name, options) : useGiven(name, url, options);
 }
 
-/** The time limit of a start: a Java server takes half a minute on a busy machine. A server that ends is reported at once. */
-const START_TIMEOUT_MS = 60_000;
+/** The time limit of a start: a Java server takes more than a minute on a very busy machine. A server that ends is reported at once. */
+const START_TIMEOUT_MS = 180_000;
 
 /** The image that the engine has for a server: named by its variable, the official one, or a stand-in that `prepare.ts` has built. */
 export async function presentImage(name: ServerName): Promise<string | undefined> {

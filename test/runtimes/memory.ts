@@ -3,5 +3,5 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { chatOn } from "./program.ts";
 
 export default {
-  fetch: async (): Promise<Response> => Response.json(await chatOn(createMemoryStores())),
+  fetch: async (): Promise<Response> => Response.json([await chatOn(createMemoryStores())]),
 };

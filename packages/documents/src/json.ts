@@ -1,4 +1,5 @@
 import type { MessageRecord } from "@scrollback/store-core/driver";
+import { decodeBase64, encodeBase64 } from "@scrollback/store-core/internal";
 import { type Head, type StoredMessage, tokenOf } from "./database.ts";
 
 /** Conversions of what is stored, for databases that store texts. */
@@ -22,7 +23,7 @@ export const DocumentJson = Object.freeze({
 });
 
 function headToJson({ tail, operations, ...fields }: Head): string {
-  return JSON.stringify({ ...fields, operations: Buffer.from(operations).toString("base64") });
+  return JSON.stringify({ ...fields, operations: encodeBase64(operations) });
 }
 
 function messagesToJson(messages: readonly StoredMessage[]): string {
@@ -37,14 +38,15 @@ function headFromJson(
 ): Head | undefined {
   const { operations, ...fields }: Record<string, unknown> = Object(parsed(json));
   const messages = parsed(tail);
-  if (typeof operations !== "string" || !Array.isArray(messages)) return undefined;
+  const remembered = typeof operations === "string" ? decodeBase64(operations) : undefined;
+  if (!remembered || !Array.isArray(messages)) return undefined;
   for (const name of ["n", "first", "next", "createdAt", "updatedAt"])
     if (!Number.isFinite(fields[name])) return undefined;
   for (const name of ["pages", "pins", "leaving"]) if (!Array.isArray(fields[name])) return undefined;
   const head = {
     ...fields,
     tail: messagesFromJson(tail),
-    operations: Buffer.from(operations, "base64"),
+    operations: remembered,
   } as unknown as Head;
   return token === undefined || tokenOf(head) === token ? head : undefined;
 }

@@ -123,3 +123,60 @@ test("decoding modified text neither pollutes prototypes nor crashes", () => {
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   expect(({} as Record<string, unknown>).x).toBeUndefined();
 });
+
+test("C16 a forged text is refused, or read as a value that could have been stored", () => {
+  const text = fc.constantFrom(
+    "",
+    "a",
+    "/a/g",
+    "2020",
+    "https://a.b",
+    "0x1",
+    "AAAA",
+    "Uint8Array",
+    "TypeError",
+  );
+  const key = fc.constantFrom(
+    "a",
+    "0",
+    "1",
+    "name",
+    "message",
+    "cause",
+    "code",
+    "errors",
+    "length",
+    "__proto__",
+  );
+  const type = fc.constantFrom<unknown>(
+    ...["undefined", "bigint", "number", "Date", "map", "set", "URL", "regexp", "custom error", "other", 1],
+    ...["entries", "invalid-date", "bytes", "error"].map((name) => ["custom", name]),
+  );
+  const path = fc.array(key, { minLength: 1, maxLength: 3 }).map((keys) => keys.join("."));
+  const { json, values } = fc.letrec((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 3 },
+      fc.oneof(text, fc.constantFrom(null, true, 0, 1.5)),
+      fc.array(tie("json"), { maxLength: 3 }),
+      fc.dictionary(key, tie("json"), { maxKeys: 3 }),
+    ),
+    node: fc.oneof({ maxDepth: 2 }, fc.tuple(type), fc.tuple(type, tie("nodes"))),
+    nodes: fc.dictionary(path, tie("node"), { minKeys: 1, maxKeys: 2 }),
+    values: fc.oneof(tie("node"), tie("nodes")),
+  }));
+  let read = 0;
+  fc.assert(
+    fc.property(json, values, (json, values) => {
+      let value: unknown;
+      try {
+        value = jsonCodec.decode(`~${JSON.stringify({ json, meta: { values, v: 1 } })}`);
+      } catch {
+        return;
+      }
+      read += 1;
+      jsonCodec.decode(jsonCodec.encode(value));
+    }),
+    { numRuns: rounds(20_000, 500_000) },
+  );
+  expect(read).toBeGreaterThan(100);
+});

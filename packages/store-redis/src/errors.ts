@@ -109,11 +109,11 @@ export function lostConnectionError(cause: unknown): Error {
   return new Error("Connection is closed", { cause });
 }
 
-/** The error for a client that has ended: by `quit()` or `disconnect()`, or because its `retryStrategy` gave up. */
+/** The error for a client that has ended: by `quit()`, `disconnect()` or `destroy()`, or because its `retryStrategy` gave up. An earlier attempt of the same call may have been sent. */
 export function closedClient(cause: unknown): StoreError {
   return new StoreError(
     "UNAVAILABLE",
-    "client: the given client is closed; hand in an open one, or connect it again",
+    "client: the given client is closed, and the outcome of a write under way is unknown; hand in an open one, or connect it again",
     {
       retryable: false,
       cause,

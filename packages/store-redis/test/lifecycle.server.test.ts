@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { NO_THREAD, type ReadRequest } from "@scrollback/store-core/driver";
@@ -174,6 +175,36 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
       message: expect.stringContaining("connectionName"),
     });
   });
+});
+
+test.each([
+  ...majors.map(({ major, Redis }) => {
+    const make = (url: string) => {
+      const client = opened(new Redis(url));
+      return { client, end: () => client.disconnect() };
+    };
+    return [major, make] as const;
+  }),
+  ...nodeRedisMajors.map(({ major, createClient }) => {
+    const make = (url: string) => {
+      const client = createClient({ url });
+      return { client, end: () => void client.emit("end") };
+    };
+    return [major, make] as const;
+  }),
+])("a write under way when a client of %s is closed fails as one of unknown outcome", async (_, make) => {
+  const { proxy, url } = await throughProxy(server);
+  const { client, end } = make(url);
+  const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
+  await store.addMessages(users(1));
+  proxy.set({ kind: "drop-reply", times: 1 });
+  const failure = expect(store.addMessages(users(1))).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("outcome of a write under way is unknown"),
+  });
+  await sleep(100);
+  end();
+  await failure;
 });
 
 describe.each(nodeRedisMajors)("a caller's client of $major", ({ createClient }) => {

@@ -12,6 +12,9 @@ const commonTypes: Readonly<Record<string, RegExp>> = {
   "application/pdf": /^%PDF/,
 };
 
+/** The first 64 characters of a base64 text or all of a shorter one, as much as makes whole bytes. */
+const wholeBase64 = /^(?:[A-Za-z\d+/]{4}){0,15}[A-Za-z\d+/]{2,4}/;
+
 /** A file of a message. */
 interface File {
   readonly mediaType: string;
@@ -26,9 +29,8 @@ export function isTakenFile(
   const declared = mediaType.toLowerCase().split(";")[0]?.trim() ?? "";
   const isCommon = Object.hasOwn(commonTypes, declared) || declared === "image" || declared === "image/*";
   if (!url.startsWith("data:") || !isCommon) return isTakenType(declared, fileTypes);
-  const start = Buffer.from(url.slice(url.indexOf(",") + 1, url.indexOf(",") + 65), "base64").toString(
-    "latin1",
-  );
+  const [base64 = ""] = wholeBase64.exec(url.slice(url.indexOf(",") + 1)) ?? [];
+  const start = atob(base64);
   const found = Object.keys(commonTypes).find((type) => commonTypes[type]?.test(start));
   return found !== undefined && isTakenType(found, fileTypes);
 }

@@ -1,4 +1,4 @@
-import { createDownload } from "ai";
+import { createDownload } from "../ai.ts";
 
 /** Whether the SDK can send a URL to a model: http or https without credentials, or data in base64. */
 export function isFileUrl(url: unknown): url is string {

@@ -32,7 +32,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   }
   if (bytes === 0) return undefined;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(await new Blob(chunks).text());
   } catch (error) {
     throw new StoreError("INVALID_ARGUMENT", "request: the body must be JSON", { cause: error });
   }

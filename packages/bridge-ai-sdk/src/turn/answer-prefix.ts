@@ -1,3 +1,4 @@
+import { byteLength } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
 import { failedCall, isToolPart, type ToolPart, type UIPart } from "../convert/tool-parts.ts";
 
@@ -34,7 +35,7 @@ export function answerPrefix<UI extends UIMessage>(message: UI, maxBytes: number
 }
 
 function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  return byteLength(JSON.stringify(value));
 }
 
 function withoutValues(part: ToolPart): ToolPart {

@@ -1,12 +1,13 @@
 import { StoreError } from "@scrollback/store-core";
+import { nextTurn } from "@scrollback/store-core/internal";
 import {
   readUIMessageStream,
   type ToolSet,
   type UIMessage,
   type UIMessageChunk,
-  UIMessageStreamError,
   type UIMessageStreamOptions,
 } from "ai";
+import { UIMessageStreamError } from "../ai.ts";
 import { withEndedTexts } from "../convert/close-answer.ts";
 import { isClientTool, isToolPart, type UIPart } from "../convert/tool-parts.ts";
 import { withoutUnfinishedItems } from "../convert/unfinished-step.ts";
@@ -82,7 +83,7 @@ export function recordAnswer<UI extends UIMessage>(
    * aborted: that is not an error. Never rejects.
    */
   const end = async (isOpen: boolean): Promise<boolean> => {
-    if (!whole) await macrotask();
+    if (!whole) await nextTurn();
     const made = whole ?? latest;
     const stored = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
     const ending = endingOf(made, isOpen);
@@ -137,7 +138,7 @@ export function recordAnswer<UI extends UIMessage>(
   };
 
   const saveStep = async () => {
-    await macrotask();
+    await nextTurn();
     await run.save().catch((error) => {
       if (!run.signal.aborted) onError(error);
     });
@@ -217,11 +218,6 @@ function isDecided(part: UIPart, tools: ToolSet | undefined): boolean {
 /** A call whose input has not arrived whole. */
 function isOpenCall(part: UIPart): boolean {
   return isToolPart(part) && part.state === "input-streaming";
-}
-
-/** Waits until the chunks so far have their snapshots, which takes microtasks only. */
-async function macrotask(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A snapshot of chunks as plain JSON: the SDK sets missing fields to undefined. */

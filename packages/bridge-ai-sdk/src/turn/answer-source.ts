@@ -8,10 +8,10 @@ import {
   type ToolSet,
   type UIMessage,
 } from "ai";
+import { toUIMessageStream } from "../ai.ts";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "../options.ts";
 import { ERROR_TEXT } from "../streams/contained-stream.ts";
-import { toUIMessageStream } from "../streams/to-ui-message-stream.ts";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { sendableMessages } from "./history.ts";
 

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ChatEntry, RunChange } from "@scrollback/chats";
 import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { invalid } from "@scrollback/store-core/driver";
+import { isSame } from "@scrollback/store-core/internal";
 import type { ToolSet, UIMessage } from "ai";
 import { closeDecidedCalls } from "../convert/close-answer.ts";
 import type { MessageOptions } from "../options.ts";
@@ -118,7 +118,7 @@ function submitted<UI extends UIMessage>(
 ): RunChange<UI> {
   const { message, messageId, calls } = request;
   const newest = newestIndex(entries.map((entry) => entry.message));
-  if (isDeepStrictEqual(entries[newest]?.message, message)) {
+  if (isSame(entries[newest]?.message, message)) {
     if (stopped !== undefined) throw stale("the message is being answered");
     // Sent again, because its answer failed.
     return { keep: newest + 1 };
@@ -222,7 +222,7 @@ export function isAsked<UI extends UIMessage>(
 ): boolean {
   if (request.kind !== "submit") return false;
   const asked = entries.findLast(({ message }) => message.role === "user")?.message;
-  if (!isDeepStrictEqual(asked, request.message)) return false;
+  if (!isSame(asked, request.message)) return false;
   // An edit replaces the message `messageId`: if that message still exists, it was not this edit.
   const replaced = entries.findLast(({ message }) => message.id === request.messageId);
   return replaced === undefined || replaced.message === asked;

@@ -21,6 +21,6 @@ export class ThreadMemory {
   cleaned: string | undefined;
   orphans: readonly Orphans[] = [];
   /** The remembered operations of this process whose outcome it has received: they are not sent again. */
-  received: Set<string> = new Set();
+  received: Set<bigint> = new Set();
   readonly contention = new Contention();
 }

@@ -8,6 +8,7 @@ import {
   SequenceBounds,
   type TrimSearch,
 } from "@scrollback/store-core/driver";
+import { byteLength } from "@scrollback/store-core/internal";
 import type { Head, Page, PageEntry, StoredMessage } from "../database.ts";
 import {
   CUT_COMMITS,
@@ -54,7 +55,7 @@ export interface DraftOptions {
   /** Begins the ids of all pages of this plan. Never used before. */
   readonly seed: string;
   /** The operations whose outcome this process has received. */
-  readonly received: ReadonlySet<string>;
+  readonly received: ReadonlySet<bigint>;
   /** Of the plan that made the head; undefined if another process made it. */
   readonly search: TrimSearch | undefined;
 }
@@ -177,7 +178,7 @@ export class Draft {
     if (metadata === undefined) return before.metadata;
     if (before.metadata && "page" in before.metadata) this.#leave([before.metadata.page]);
     if (metadata === null) return undefined;
-    if (Buffer.byteLength(metadata) <= this.#options.limits.metadata) return { text: metadata };
+    if (byteLength(metadata) <= this.#options.limits.metadata) return { text: metadata };
     const page = this.#newId();
     this.#written.set(page, {
       id: page,

@@ -1,3 +1,4 @@
+import { byteLength } from "@scrollback/store-core/internal";
 import type { StoredMessage } from "../database.ts";
 
 /** The bytes that a message, or a page in a head's list, counts beside its texts. */
@@ -52,7 +53,7 @@ export function limitsOf(maxDocumentBytes: number): Limits {
 }
 
 export function sizeOf({ text }: Pick<StoredMessage, "text">): number {
-  return OVERHEAD_BYTES + Buffer.byteLength(text);
+  return OVERHEAD_BYTES + byteLength(text);
 }
 
 export function sizeOfAll(messages: readonly StoredMessage[]): number {

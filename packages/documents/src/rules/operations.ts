@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import { REMEMBERED_MS, REMEMBERED_OPERATIONS } from "@scrollback/store-core/driver";
+import { sha256 } from "@scrollback/store-core/internal";
 import type { Head } from "../database.ts";
 import { KEPT_MS } from "./times.ts";
 
@@ -18,10 +18,10 @@ const MAX_OPERATIONS = 2_000;
 
 /** An operation, for comparison with the remembered ones. */
 export interface Operation {
-  /** The digest of its id. */
-  readonly id: string;
-  /** The digest of its change. */
-  readonly change: string;
+  /** The digest of its id: 64 bits. */
+  readonly id: bigint;
+  /** The digest of its change: 32 bits. */
+  readonly change: number;
 }
 
 /** The operations that a head remembers, oldest first. */
@@ -29,7 +29,7 @@ export const Operations = Object.freeze({
   NONE: new Uint8Array(0),
 
   of({ operationId, digest }: { readonly operationId: string; readonly digest: string }): Operation {
-    return { id: digestOf(operationId, CHANGE_AT), change: digestOf(digest, NUMBER_AT - CHANGE_AT) };
+    return { id: digestOf(operationId), change: Number(digestOf(digest) >> 32n) };
   },
 
   /** The remembered operation with the same id: its revision's parts, and whether its change is the same. */
@@ -38,19 +38,17 @@ export const Operations = Object.freeze({
     operation: Operation,
     now: number,
   ): { readonly incarnation: string; readonly n: number; readonly isSame: boolean } | undefined {
-    const id = Buffer.from(operation.id, "latin1");
-    const all = bufferOf(operations);
-    for (let at = all.indexOf(id); at >= 0; at = all.indexOf(id, at + 1)) {
-      if (at % SIZE !== 0) continue;
-      const number = all.readUInt32BE(at + NUMBER_AT);
+    const all = viewOf(operations);
+    for (let at = 0; at < all.byteLength; at += SIZE) {
+      if (all.getBigUint64(at) !== operation.id) continue;
+      const number = all.getUint32(at + NUMBER_AT);
       const isFormer = number >= FORMER;
       // A deleted thread is remembered only for requests whose reply was lost.
-      if ((isFormer || isDead) && all.readUInt32BE(at + TIME_AT) * 1_000 <= now - REMEMBERED_MS) continue;
-      const change = all.toString("latin1", at + CHANGE_AT, at + NUMBER_AT);
+      if ((isFormer || isDead) && all.getUint32(at + TIME_AT) * 1_000 <= now - REMEMBERED_MS) continue;
       return {
         incarnation: isFormer && former !== undefined ? former : incarnation,
         n: number % FORMER,
-        isSame: change === operation.change,
+        isSame: all.getUint32(at + CHANGE_AT) === operation.change,
       };
     }
     return undefined;
@@ -58,26 +56,28 @@ export const Operations = Object.freeze({
 
   /** Appends an operation. */
   add(operations: Uint8Array, { id, change }: Operation, n: number, now: number): Uint8Array {
-    const all = Buffer.alloc(operations.length + SIZE);
-    all.set(operations);
+    const added = new Uint8Array(operations.length + SIZE);
+    added.set(operations);
+    const all = viewOf(added);
     const at = operations.length;
-    all.write(id, at, "latin1");
-    all.write(change, at + CHANGE_AT, "latin1");
-    all.writeUInt32BE(n % FORMER, at + NUMBER_AT);
+    all.setBigUint64(at, id);
+    all.setUint32(at + CHANGE_AT, change);
+    all.setUint32(at + NUMBER_AT, n % FORMER);
     // By a clock that goes backwards, an operation would be forgotten too early.
-    const newest = at === 0 ? 0 : all.readUInt32BE(at - SIZE + TIME_AT);
-    all.writeUInt32BE(Math.min(2 ** 32 - 1, Math.max(newest, Math.ceil(now / 1_000))), at + TIME_AT);
-    return all;
+    const newest = at === 0 ? 0 : all.getUint32(at - SIZE + TIME_AT);
+    all.setUint32(at + TIME_AT, Math.min(2 ** 32 - 1, Math.max(newest, Math.ceil(now / 1_000))));
+    return added;
   },
 
   /** The operations of a deleted thread, for the incarnation that begins after it. */
   ofFormer(operations: Uint8Array): Uint8Array {
-    const all = Buffer.from(operations);
-    for (let at = 0; at < all.length; at += SIZE) {
-      const number = all.readUInt32BE(at + NUMBER_AT);
-      all.writeUInt32BE(number < FORMER ? number + FORMER : number, at + NUMBER_AT);
+    const former = operations.slice();
+    const all = viewOf(former);
+    for (let at = 0; at < all.byteLength; at += SIZE) {
+      const number = all.getUint32(at + NUMBER_AT);
+      all.setUint32(at + NUMBER_AT, number < FORMER ? number + FORMER : number);
     }
-    return all;
+    return former;
   },
 
   /**
@@ -86,43 +86,47 @@ export const Operations = Object.freeze({
    *
    * @throws StoreError `UNAVAILABLE`, retryable, if too many are left.
    */
-  prune(operations: Uint8Array, now: number, received: ReadonlySet<string>): Uint8Array {
-    const all = bufferOf(operations);
-    const newest = all.length - REMEMBERED_OPERATIONS * SIZE;
+  prune(operations: Uint8Array, now: number, received: ReadonlySet<bigint>): Uint8Array {
+    const newest = operations.length - REMEMBERED_OPERATIONS * SIZE;
     if (newest <= 0) return operations;
-    const kept: Buffer[] = [];
+    const all = viewOf(operations);
+    const kept = new Uint8Array(operations.length);
+    let length = 0;
     for (let at = 0; at < newest; at += SIZE) {
-      const isDue = all.readUInt32BE(at + TIME_AT) * 1_000 <= now - KEPT_MS;
-      if (!isDue && !received.has(all.toString("latin1", at, at + CHANGE_AT)))
-        kept.push(all.subarray(at, at + SIZE));
+      const isDue = all.getUint32(at + TIME_AT) * 1_000 <= now - KEPT_MS;
+      if (isDue || received.has(all.getBigUint64(at))) continue;
+      kept.set(operations.subarray(at, at + SIZE), length);
+      length += SIZE;
     }
-    kept.push(all.subarray(newest));
-    const pruned = Buffer.concat(kept);
-    const over = pruned.length - MAX_OPERATIONS * SIZE;
-    if (over <= 0) return pruned;
-    if (pruned.readUInt32BE(over - SIZE + TIME_AT) * 1_000 > now - REMEMBERED_MS) {
+    kept.set(operations.subarray(newest), length);
+    length += operations.length - newest;
+    const over = length - MAX_OPERATIONS * SIZE;
+    if (over <= 0) return kept.subarray(0, length);
+    if (viewOf(kept).getUint32(over - SIZE + TIME_AT) * 1_000 > now - REMEMBERED_MS) {
       const message = `the thread had ${MAX_OPERATIONS} commits of other processes within 10 s; write more slowly`;
       throw new StoreError("UNAVAILABLE", message, { retryable: true });
     }
-    return pruned.subarray(over);
+    return kept.subarray(over, length);
   },
 
   /** The ids of those in a set that are still remembered. */
-  remembered(operations: Uint8Array, received: ReadonlySet<string>): Set<string> {
-    const all = bufferOf(operations);
-    const left = new Set<string>();
-    for (let at = 0; at < all.length; at += SIZE) {
-      const id = all.toString("latin1", at, at + CHANGE_AT);
+  remembered(operations: Uint8Array, received: ReadonlySet<bigint>): Set<bigint> {
+    const all = viewOf(operations);
+    const left = new Set<bigint>();
+    for (let at = 0; at < all.byteLength; at += SIZE) {
+      const id = all.getBigUint64(at);
       if (received.has(id)) left.add(id);
     }
     return left;
   },
 });
 
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
+/** Of the whole operations: a damaged end is ignored. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength - (byteLength % SIZE));
 }
 
-function digestOf(text: string, bytes: number): string {
-  return createHash("sha256").update(text).digest().toString("latin1", 0, bytes);
+/** The first 64 bits of a text's digest. */
+function digestOf(text: string): bigint {
+  return BigInt(`0x${sha256(text, "hex").slice(0, 16)}`);
 }

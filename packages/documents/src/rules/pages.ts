@@ -97,13 +97,14 @@ export function layOut(
 /** Cuts a text into pieces of at most `maxBytes` UTF-8 bytes, never inside a character. */
 function cut(text: string, maxBytes: number): string[] {
   if (text.length * 3 <= maxBytes) return [text];
-  const bytes = Buffer.from(text);
+  const bytes = new TextEncoder().encode(text);
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const pieces: string[] = [];
   for (let from = 0; from < bytes.length; ) {
     let to = Math.min(bytes.length, from + maxBytes);
     // A byte 10xxxxxx continues a character.
     while (to < bytes.length && ((bytes[to] ?? 0) & 0xc0) === 0x80) to--;
-    pieces.push(bytes.toString("utf8", from, to));
+    pieces.push(decoder.decode(bytes.subarray(from, to)));
     from = to;
   }
   return pieces;

@@ -192,7 +192,8 @@ function indexed(values: readonly unknown[]): [string, unknown][] {
  * shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number, and the
  * `errors` of an AggregateError. Its other properties are omitted, because they may be secrets. Values of another realm, such
  * as `node:vm` or a test runner, are returned as those of this one. Other class instances, symbol keys, and named properties of arrays,
- * dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
+ * dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`. `decode` also reads some texts that `encode` would write otherwise, always as a value
+ * that it could have written.
  */
 export const jsonCodec = Object.freeze({
   encode: (value: unknown): string => encodeJson(value, 0),

@@ -22,7 +22,7 @@ export interface StoreState extends StoreSettings {
   /** The backend's name, e.g. `redis`. A state is restored by a factory of the same backend. */
   readonly backend: string;
   readonly threadId: string;
-  /** The thread's content; absent if the thread did not exist. */
+  /** The thread's content, without its operation ids: a write that is repeated after a restore is made again. Absent if the thread did not exist. */
   readonly thread?: ThreadSnapshot;
 }
 
