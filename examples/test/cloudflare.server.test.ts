@@ -5,6 +5,7 @@ import { chatClient, chatTransport } from "@scrollback/bridge-ai-sdk/client";
 import type { UIMessage } from "ai";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Tab } from "../../packages/bridge-ai-sdk/test/ui-client.ts";
+import { load, startBrowser } from "../../test/browser.ts";
 import { start } from "../cloudflare/start.ts";
 
 let folder = "";
@@ -58,4 +59,47 @@ test("a request without a user is refused; the page is served", async () => {
   expect((await fetch(`${url}/api/chats`)).status).toBe(401);
   expect(await (await fetch(url)).text()).toContain("/page.js");
   expect(await (await fetch(`${url}/page.js`)).text()).toContain("New chat");
+});
+
+test("the page continues an answer after a reload, stops it, follows the URL, and deletes chats", async () => {
+  await using browser = await startBrowser();
+  const { page, errors } = await browser.visit(url);
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const ask = async (text: string) => {
+    await page.getByLabel("Message").fill(text);
+    await button("Send").click();
+  };
+  const answer = page.locator("main p").nth(1);
+  await ask("tram");
+  await answer.filter({ hasText: "tram" }).waitFor();
+  await button("tram").waitFor();
+  const first = page.url();
+
+  await button("New chat").click();
+  await answer.waitFor({ state: "detached" });
+  const words = Array.from({ length: 200 }, (_, index) => `w${index}`);
+  await ask(words.join(" "));
+  await answer.filter({ hasText: "w3" }).waitFor();
+  await load(page);
+  await answer.filter({ hasText: "w3" }).waitFor();
+  const seen = (await answer.innerText()).split(" ").at(-1) ?? "";
+  await answer.filter({ hasText: words[words.indexOf(seen) + 5] ?? "" }).waitFor();
+  await button("Stop").click();
+  await expect.poll(() => button("Stop").isDisabled()).toBe(true);
+  const stopped = await answer.innerText();
+  expect(stopped).not.toContain("w199");
+  await load(page);
+  await answer.waitFor();
+  expect(await answer.innerText()).toBe(stopped);
+
+  await load(page, first);
+  await answer.filter({ hasText: "tram" }).waitFor();
+  await page.goBack();
+  await answer.filter({ hasText: "w3" }).waitFor();
+  expect(errors).toEqual([]);
+  for (let left = await button("Delete").count(); left-- > 0; ) {
+    await button("Delete").first().click();
+    await expect.poll(() => button("Delete").count()).toBe(left);
+  }
+  expect((await clientOf("ada").list()).chats).toEqual([]);
 });

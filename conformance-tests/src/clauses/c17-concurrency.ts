@@ -11,7 +11,7 @@ export const concurrency: Clause = {
   declare(test) {
     test("many writers and readers on several clients lose, double and interleave nothing", async (backend) => {
       const seed = seedOf();
-      const run = await observeHere(backend, { seed, seconds: 1.5, pauseMs: 1 });
+      const run = await observeHere(backend, { seed, seconds: 1.5, actions: 3, pauseMs: 1 });
       await expectExplained(run, `seed ${seed},`);
       expect(run.observations.length, "observations").toBeGreaterThan(20);
     });
@@ -20,7 +20,7 @@ export const concurrency: Clause = {
       const faults = backend.requireNetwork();
       const seed = seedOf();
       await expectExplained(
-        await observeHere(backend, { seed, seconds: 3, pauseMs: 5 }, faults),
+        await observeHere(backend, { seed, seconds: 3, actions: 3, pauseMs: 5 }, faults),
         `seed ${seed},`,
       );
     });

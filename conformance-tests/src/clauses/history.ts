@@ -17,7 +17,7 @@ export const history: Clause = {
     test("of many clients that are cut off and killed, see clauses C1 to C6, C11, C17 and C18", async (backend) => {
       const seed = process.env.CONFORMANCE_SEED ?? String(randomInt(2 ** 31));
       console.log(`history of ${SECONDS} s; CONFORMANCE_SEED=${seed} lets the clients do the same again`);
-      const task = { seed, seconds: SECONDS, pauseMs: 12 };
+      const task = { seed, seconds: SECONDS, actions: 52, pauseMs: 12 };
       const { childProcess } = backend.harness;
       const run = await (childProcess
         ? observeProcesses(backend, childProcess, task)

@@ -81,7 +81,7 @@ async function inProcesses(
 ): Promise<readonly Observation[]> {
   const start = backend.requireProcesses();
   const { threadId } = backend.store();
-  const task = { threads: [{ threadId }], pauseMs: 5 };
+  const task = { threads: [{ threadId }], actions: 1, pauseMs: 5 };
   const observed = await observe(task.threads, backend.driver, (log) =>
     run((client, seconds, options) =>
       start("act", { ...task, seed: `${threadId} ${client}`, clients: [client], seconds, log }, options),

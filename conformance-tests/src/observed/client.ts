@@ -52,8 +52,9 @@ export class ObservedClient {
     this.#backend = factory.settings.backend;
   }
 
-  async run(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
+  /** @param isOver is given the number of its actions so far. */
+  async run(isOver: (actions: number) => boolean): Promise<void> {
+    for (let actions = 0; !isOver(actions); actions++) {
       const thread = this.#random.pick(...(this.#task.threads as [ObservedThread, ...ObservedThread[]]));
       await this.#step(thread);
       await sleep(this.#random.next() * this.#task.pauseMs);

@@ -16,22 +16,30 @@ async function append(
   for (const content of texts) await stores.open(threadId).addMessages([{ role: "user", content }]);
 }
 
-/** Runs clients at once, which act as the seed determines, for some seconds, and logs everything they observe. Reports its start. */
+/**
+ * Runs clients at once, which act as the seed determines, for some seconds and at least some actions each, and logs everything they
+ * observe: on a busy machine some seconds alone may have too little to prove anything. Reports its start.
+ */
 async function act(
   stores: StoreFactory,
   {
     clients,
     log: path,
     seconds,
+    actions,
     ...task
-  }: ClientTask & { clients: readonly string[]; log: string; seconds: number },
+  }: ClientTask & { clients: readonly string[]; log: string; seconds: number; actions: number },
   progress: Progress,
 ): Promise<void> {
   using log = new ObservationLog(path);
   progress("begun");
   const until = now() + seconds * 1_000_000;
   await Promise.all(
-    clients.map((name) => new ObservedClient(stores, name, task, log).run(() => now() >= until)),
+    clients.map((name) =>
+      new ObservedClient(stores, name, task, log).run(
+        (made) => made >= actions && now() >= until,
+      ),
+    ),
   );
 }
 

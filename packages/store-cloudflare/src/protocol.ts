@@ -30,14 +30,29 @@ interface RemoteFailure extends ErrorClassification {
 }
 
 /** The body of a reply, as JSON. */
-export type Reply<T> = { readonly value: T; readonly error?: undefined } | { readonly error: RemoteFailure };
+type Reply<T> = { readonly value: T; readonly error?: undefined } | { readonly error: RemoteFailure };
+
+/** The body of the request of a verb. */
+export function bodyOf({ signal, sendBefore, isNewOperation, ...request }: Unsendable): string {
+  return JSON.stringify({
+    ...request,
+    ...(sendBefore !== undefined && { sendWithinMs: sendBefore - performance.now() }),
+  });
+}
 
 /**
- * Reads a reply.
+ * Returns the value of a reply, or throws its error.
  *
  * @throws StoreError `UNAVAILABLE` for another response than those of {@link serve}; retryable if its status says that the server failed.
  */
-export async function replyOf<T>(response: Response): Promise<Reply<T>> {
+export async function readReply<T>(response: Response): Promise<T> {
+  const reply = await replyOf<T>(response);
+  if (!reply.error) return reply.value;
+  const { code, message, isMissing, ...options } = reply.error;
+  throw Object.assign(new StoreError(code, message, options), { isMissing });
+}
+
+async function replyOf<T>(response: Response): Promise<Reply<T>> {
   const reply: unknown = await response.json().catch((error) => {
     if (!(error instanceof SyntaxError)) throw error;
   });

@@ -1,5 +1,4 @@
 import { DocumentDriver } from "@scrollback/documents";
-import { StoreError } from "@scrollback/store-core";
 import {
   type Driver,
   type DriverCapabilities,
@@ -9,7 +8,7 @@ import {
 } from "@scrollback/store-core/driver";
 import { capabilities } from "./durable-object-client.ts";
 import { classifyDurableObject } from "./errors.ts";
-import { replyOf, type Send, type Unsendable, type Verb } from "./protocol.ts";
+import { bodyOf, readReply, type Send, type Unsendable, type Verb } from "./protocol.ts";
 
 /** The driver of a Durable Object, called from another place: a request and a reply for each verb. */
 export class RemoteDriver implements Driver {
@@ -44,16 +43,12 @@ export class RemoteDriver implements Driver {
 
   classifyError = classifyDurableObject;
 
-  async #call<T>(verb: Verb, { signal, sendBefore, isNewOperation, ...request }: Unsendable): Promise<T> {
-    const body = JSON.stringify({
-      ...request,
-      ...(sendBefore !== undefined && { sendWithinMs: sendBefore - performance.now() }),
-    });
-    const send = () => this.#send(new Request(`https://scrollback/${verb}`, { method: "POST", body }));
+  #call<T>(verb: Verb, request: Unsendable): Promise<T> {
+    const sent = { method: "POST", body: bodyOf(request) };
     // A body may stall too.
-    const reply = await this.#calls.run(async () => replyOf<T>(await send()), REQUEST_TIMEOUT_MS);
-    if (!reply.error) return reply.value;
-    const { code, message, isMissing, ...options } = reply.error;
-    throw Object.assign(new StoreError(code, message, options), { isMissing });
+    return this.#calls.run(
+      async () => readReply<T>(await this.#send(new Request(`https://scrollback/${verb}`, sent))),
+      REQUEST_TIMEOUT_MS,
+    );
   }
 }

@@ -34,7 +34,7 @@ for (const [name, kind] of [
 
 test("chats work in workerd: in an object, on an object from a Worker, and on D1", async () => {
   const { port } = await workerd;
-  const reply = await fetch(`http://127.0.0.1:${port}/chat/ada/`);
+  const reply = await fetch(`http://127.0.0.1:${port}/chats/ada/`);
   const outcome = { stored: "Hello", statuses: [200, 200], roles: ["user", "assistant"], last: "Line 8." };
   expect(await reply.json()).toEqual({ inside: outcome, remote: outcome, d1: outcome });
 });

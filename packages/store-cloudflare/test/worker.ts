@@ -1,17 +1,32 @@
-/** The Worker of the tests: `/d1/<prefix>/<verb>` and `/object/<name>/<verb>` execute verbs of a driver, `sql` executes statements. */
+/**
+ * The Worker of the tests: `/d1/<prefix>/<verb>` and `/object/<name>/<verb>` execute verbs of a driver, `sql` executes statements;
+ * `/<driver>/<data>/<verb>` those of a driver that an object holds, with its connections, `raw` what the suite does beside it, `close`
+ * closes it.
+ */
 import { DurableObject } from "cloudflare:workers";
 import type { D1Database, DurableObjectNamespace } from "@cloudflare/workers-types";
 import { DocumentDriver } from "@scrollback/documents";
 import { type SqliteClient, SqliteDocuments } from "@scrollback/documents/sqlite";
+import { createMemoryStores } from "@scrollback/store-core";
+import type { EntryIndex } from "@scrollback/store-core/driver";
+import { createPostgresStores } from "@scrollback/store-postgres";
+import { createRedisStores } from "@scrollback/store-redis";
 import { chatOn } from "../../../test/runtimes/program.ts";
 import { D1Client } from "../src/d1-client.ts";
 import { DurableObjectClient } from "../src/durable-object-client.ts";
 import { createD1Stores, createDurableObjectStores, serveDurableObjectStores } from "../src/index.ts";
 import { serve } from "../src/protocol.ts";
+import { type DriverName, drivers, type OpenDriver } from "./drivers.ts";
 
 interface Env {
   readonly DB: D1Database;
   readonly OBJECTS: DurableObjectNamespace;
+  readonly DRIVERS: DurableObjectNamespace;
+}
+
+/** The methods of an object that holds a driver, as its stub has them. */
+interface DriverStub {
+  execute(name: DriverName, data: unknown, request: Request): Promise<Response>;
 }
 
 /** The methods of an object, as its stub has them. */
@@ -37,6 +52,28 @@ export class Chats extends DurableObject {
   }
 }
 
+export class HeldDriver extends DurableObject {
+  #opened: Promise<OpenDriver> | undefined;
+
+  async execute(name: DriverName, data: unknown, request: Request): Promise<Response> {
+    const verb = new URL(request.url).pathname.slice(1);
+    if (verb === "close") {
+      await (await this.#opened)?.driver.close();
+      return new Response();
+    }
+    this.#opened ??= drivers[name](data);
+    const { driver, raw, requestCount } = await this.#opened;
+    if (verb === "raw") {
+      const [method, parameters] = (await request.json()) as [keyof NonNullable<typeof raw>, unknown[]];
+      const call = raw?.[method] as ((...parameters: unknown[]) => Promise<unknown>) | undefined;
+      return Response.json((await call?.(...parameters)) ?? null);
+    }
+    const reply = await serve(driver, driver.index as EntryIndex)(request);
+    reply.headers.set("requests", String(requestCount()));
+    return reply;
+  }
+}
+
 async function execute(client: SqliteClient, request: Request): Promise<Response> {
   try {
     return Response.json({ rows: await client.batch((await request.json()) as never) });
@@ -48,8 +85,13 @@ async function execute(client: SqliteClient, request: Request): Promise<Response
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const [, kind = "", namespace = "", verb = ""] = new URL(request.url).pathname.split("/");
-    const stub = env.OBJECTS.get(env.OBJECTS.idFromName(namespace)) as unknown as Stub;
     const verbRequest = () => new Request(`https://scrollback/${verb}`, request);
+    if (kind in drivers) {
+      const holder = env.DRIVERS.get(env.DRIVERS.idFromName(namespace)) as unknown as DriverStub;
+      const { data } = JSON.parse(decodeURIComponent(namespace));
+      return await holder.execute(kind as DriverName, data, verbRequest());
+    }
+    const stub = env.OBJECTS.get(env.OBJECTS.idFromName(namespace)) as unknown as Stub;
     if (kind === "object")
       return verb === "sql" ? await stub.sql(request) : await stub.scrollback(verbRequest());
     const client = new D1Client(env.DB);
@@ -57,6 +99,15 @@ export default {
       if (verb === "sql") return await execute(client, request);
       const documents = new SqliteDocuments(client, namespace);
       return await serve(new DocumentDriver(documents), documents.index)(verbRequest());
+    }
+    if (kind === "chat") {
+      const { redis, postgres } = JSON.parse(decodeURIComponent(namespace));
+      // A request cannot use the sockets of another one, so it opens its own.
+      return Response.json({
+        memory: await chatOn(createMemoryStores()),
+        redis: await chatOn(createRedisStores(redis)),
+        postgres: await chatOn(createPostgresStores(postgres)),
+      });
     }
     // The chat of test/runtimes, on the stores of each kind.
     const other = env.OBJECTS.get(env.OBJECTS.newUniqueId()) as unknown as Stub;

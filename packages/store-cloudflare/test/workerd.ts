@@ -42,7 +42,7 @@ export class Workerd implements ServerControl {
     const [line] = await Promise.race([once(child.stdout, "data"), failed]);
     failed.catch(() => undefined);
     this.port = Number(line);
-    this.#workerd = childrenOf(child.pid).find((pid) => /workerd/.test(commandOf(pid))) ?? 0;
+    this.#workerd = childrenOf(child.pid).find((pid) => /\/workerd\0serve\0/.test(commandOf(pid))) ?? 0;
     if (this.#workerd === 0) throw new Error("workerd is not a child of the server of the tests");
   }
 
