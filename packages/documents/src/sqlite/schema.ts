@@ -1,3 +1,11 @@
+/** Statements that fail where a table of such a name has other columns, or more. They return nothing. */
+export const checks = (prefix: string): string[] => [
+  `SELECT thread, token, until, head, tail FROM ${prefix}heads UNION ALL SELECT * FROM ${prefix}heads LIMIT 0`,
+  `SELECT thread, id, until, messages FROM ${prefix}pages UNION ALL SELECT * FROM ${prefix}pages LIMIT 0`,
+  `SELECT name, sort, key, id, version, value, expires_at FROM ${prefix}entries
+  UNION ALL SELECT * FROM ${prefix}entries LIMIT 0`,
+];
+
 /**
  * The tables, as `setup()` creates them. `until` and `expires_at` are in milliseconds since 1970. `tail` is the last column, so that a
  * listing does not read it.

@@ -11,7 +11,7 @@ import {
 } from "../database.ts";
 import { DocumentJson } from "../json.ts";
 import type { SqliteClient, SqliteRow, SqliteStatement } from "./client.ts";
-import { definitions } from "./schema.ts";
+import { checks, definitions } from "./schema.ts";
 import { SqliteEntries } from "./sqlite-entries.ts";
 import { boundsOf, fromStored, namesBetween, toStored } from "./text.ts";
 
@@ -128,7 +128,8 @@ export class SqliteDocuments implements DocumentDatabase {
   }
 
   async setup(): Promise<void> {
-    await this.#client.batch(definitions(this.#prefix).map((sql) => ({ sql, parameters: [] })));
+    const all = [...definitions(this.#prefix), ...checks(this.#prefix)];
+    await this.#client.batch(all.map((sql) => ({ sql, parameters: [] })));
   }
 
   close(): Promise<void> {
@@ -171,7 +172,7 @@ function classifySqlite(backend: string, error: unknown): ErrorClassification | 
   const message = error instanceof Error ? error.message : "";
   if (message.includes("no such table"))
     return { ...permanent("a table does not exist; run setup()"), isMissing: true };
-  if (/no such column|has no column named/.test(message))
+  if (/no such column|has no column named|same number of result columns/.test(message))
     return unsupported("a table has other columns than the stores need; use another tablePrefix");
   if (/too big|too large|SQLITE_TOOBIG/i.test(message))
     return tooLarge("a row is larger than the database accepts; see cause");
