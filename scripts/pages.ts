@@ -140,7 +140,7 @@ function peersTable(): string {
       peerDependencies: Record<string, string>;
     };
     const peers = Object.entries(peerDependencies)
-      .filter(([peer]) => !/^@scrollback\/|^ioredis$/.test(peer))
+      .filter(([peer]) => !/^@scrollback\//.test(peer))
       .map(([peer, range]) => `\`${peer}\` ${range}`);
     const tested = names.map((framework) => {
       const ran = [...rows, ...others].filter((one) => one.name === framework);
