@@ -80,7 +80,7 @@ export function serve(driver: Driver, index: EntryIndex): Send {
   };
   return async (received) => {
     const verb = new URL(received.url).pathname.slice(1);
-    const body = await bodyOf(received);
+    const body = await receivedBody(received);
     if (!body) return Response.json({ error: notARequest }, { status: 400 });
     const { sendWithinMs, ...rest } = body;
     const request = {
@@ -112,7 +112,7 @@ interface Body {
 }
 
 /** The request of a verb; undefined if the body is not an object in JSON. */
-async function bodyOf(received: Request): Promise<Body | undefined> {
+async function receivedBody(received: Request): Promise<Body | undefined> {
   const body: unknown = await received.json().catch((error) => {
     if (!(error instanceof SyntaxError)) throw error;
   });

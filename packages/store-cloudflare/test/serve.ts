@@ -1,20 +1,9 @@
 /** Runs the Worker of the tests until it is killed. Arguments: a folder for its data, and a port. Prints a line when it is ready. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { Miniflare } from "miniflare";
-
-/** Workers have no files: the texts that sources read from them, as the build of the packages embeds them. */
-const embedTexts: Plugin = {
-  name: "embed-texts",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/store-\w+\/src\/(lua|sql)\.ts$/ }, async ({ path }) => ({
-      contents: Object.entries(await import(path))
-        .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`)
-        .join("\n"),
-    }));
-  },
-};
+import { embeddedTexts } from "../../../scripts/embedded-texts.ts";
 
 const [, , folder = "", port = "0"] = process.argv;
 const worker = join(folder, "worker.mjs");
@@ -30,7 +19,7 @@ if (!existsSync(worker))
     conditions: ["scrollback-source", "workerd", "worker", "browser"],
     external: ["cloudflare:*", "pg-native", "vitest"],
     logLevel: "error",
-    plugins: [embedTexts],
+    plugins: [embeddedTexts],
     banner: {
       js: 'import { createRequire as cr } from "node:module"; const require = cr("file:///bundle.mjs");',
     },

@@ -1,16 +1,19 @@
 /**
- * The Worker of the tests: `/d1/<prefix>/<verb>` and `/object/<name>/<verb>` execute verbs of a driver, `sql` executes statements;
+ * The Worker of the tests: `/answer/<owner>/<waits or not>/api/…` are the routes of slow chats on D1; `/d1/<prefix>/<verb>` and `/object/<name>/<verb>` execute verbs of a driver, `sql` executes statements;
  * `/<driver>/<data>/<verb>` those of a driver that an object holds, with its connections, `raw` what the suite does beside it, `close`
  * closes it.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { D1Database, DurableObjectNamespace } from "@cloudflare/workers-types";
+import { createChatHandler, uiMessages } from "@scrollback/bridge-ai-sdk";
+import { ChatStore } from "@scrollback/chats";
 import { DocumentDriver } from "@scrollback/documents";
 import { type SqliteClient, SqliteDocuments } from "@scrollback/documents/sqlite";
 import { createMemoryStores } from "@scrollback/store-core";
 import type { EntryIndex } from "@scrollback/store-core/driver";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { createRedisStores } from "@scrollback/store-redis";
+import { simulateReadableStream, type UIMessage, type UIMessageChunk } from "ai";
 import { chatOn } from "../../../test/runtimes/program.ts";
 import { D1Client } from "../src/d1-client.ts";
 import { DurableObjectClient } from "../src/durable-object-client.ts";
@@ -74,6 +77,16 @@ export class HeldDriver extends DurableObject {
   }
 }
 
+function slowly(): ReadableStream<UIMessageChunk> {
+  const text = (delta: string): UIMessageChunk => ({ type: "text-delta", id: "t", delta });
+  const chunks: UIMessageChunk[] = [
+    { type: "text-start", id: "t" },
+    ...["One", " two", " three", " four"].map(text),
+    { type: "text-end", id: "t" },
+  ];
+  return simulateReadableStream({ chunks, chunkDelayInMs: 300 });
+}
+
 async function execute(client: SqliteClient, request: Request): Promise<Response> {
   try {
     return Response.json({ rows: await client.batch((await request.json()) as never) });
@@ -83,8 +96,12 @@ async function execute(client: SqliteClient, request: Request): Promise<Response
 }
 
 export default {
-  async fetch(request: Request, env: Env): Promise<Response> {
-    const [, kind = "", namespace = "", verb = ""] = new URL(request.url).pathname.split("/");
+  async fetch(
+    request: Request,
+    env: Env,
+    ctx: { waitUntil(work: Promise<unknown>): void },
+  ): Promise<Response> {
+    const [, kind = "", namespace = "", verb = "", ...rest] = new URL(request.url).pathname.split("/");
     const verbRequest = () => new Request(`https://scrollback/${verb}`, request);
     if (kind in drivers) {
       const holder = env.DRIVERS.get(env.DRIVERS.idFromName(namespace)) as unknown as DriverStub;
@@ -107,6 +124,15 @@ export default {
         memory: await chatOn(createMemoryStores()),
         redis: await chatOn(createRedisStores(redis)),
         postgres: await chatOn(createPostgresStores(postgres)),
+      });
+    }
+    if (kind === "answer") {
+      const chats = new ChatStore<UIMessage>({ stores: createD1Stores({ client: env.DB }), ...uiMessages() });
+      const handler = createChatHandler({ chats, generate: slowly });
+      const waitUntil = (work: Promise<void>) => ctx.waitUntil(work);
+      return await handler.fetch(new Request(`https://scrollback/${rest.join("/")}`, request), {
+        owner: namespace,
+        ...(verb === "waits" && { waitUntil }),
       });
     }
     // The chat of test/runtimes, on the stores of each kind.

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-// The build puts the texts into this module, see scripts/bundle-package.ts.
+// The build puts the texts into this module, see scripts/embedded-texts.ts.
 const read = (name: string) => ({
   name,
   text: readFileSync(new URL(`../sql/${name}`, import.meta.url), "utf8"),

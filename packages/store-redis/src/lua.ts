@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-// The build puts the texts into this module, see scripts/bundle-package.ts.
+// The build puts the texts into this module, see scripts/embedded-texts.ts.
 const read = (name: string) => readFileSync(new URL(`../lua/${name}`, import.meta.url), "utf8");
 
 export const commitLua = read("commit.lua");
