@@ -23,12 +23,15 @@ onLibsql((name, _, newUrl) =>
   }),
 );
 
-onWorkerd((name, _, newUrl) =>
+onWorkerd((name, _, newUrl) => {
+  let naming: Promise<string> | undefined;
   runChatContract({
     name,
     async createHarness() {
-      const url = await newUrl();
+      // Tables for each test would be hundreds in one database of D1.
+      naming ??= newUrl();
+      const url = await naming;
       return { openStores: () => openWorkerdStores(url), close: async () => undefined };
     },
-  }),
-);
+  });
+});
