@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export { byteLength, decodeBase64, emitWarning, encodeBase64, nextTurn, sha256 } from "#runtime";
+export { byteLength, emitWarning, sha256 } from "#runtime";
 export {
   checkValue,
   isBoolean,

@@ -1,5 +1,5 @@
 import { StoreError } from "@scrollback/store-core";
-import { nextTurn } from "@scrollback/store-core/internal";
+import { sleep } from "@scrollback/store-core/internal";
 import {
   readUIMessageStream,
   type ToolSet,
@@ -83,7 +83,8 @@ export function recordAnswer<UI extends UIMessage>(
    * aborted: that is not an error. Never rejects.
    */
   const end = async (isOpen: boolean): Promise<boolean> => {
-    if (!whole) await nextTurn();
+    // The chunks so far have their snapshots, which takes microtasks only.
+    if (!whole) await sleep(0);
     const made = whole ?? latest;
     const stored = made && !isBlankAnswer(made) ? withEndedTexts(storableMessage(made, onError)) : undefined;
     const ending = endingOf(made, isOpen);
@@ -138,7 +139,7 @@ export function recordAnswer<UI extends UIMessage>(
   };
 
   const saveStep = async () => {
-    await nextTurn();
+    await sleep(0);
     await run.save().catch((error) => {
       if (!run.signal.aborted) onError(error);
     });
