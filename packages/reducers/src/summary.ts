@@ -1,9 +1,9 @@
 import { type ChatMessage, chatMessageTraits, jsonCodec } from "@scrollback/store-core";
-import { RecentMap, SUMMARY_MARK, sha256 } from "@scrollback/store-core/internal";
+import { RecentMap, sha256 } from "@scrollback/store-core/internal";
 
-/** The message that replaces the messages that it summarises. */
+/** The message that replaces the messages that it summarises. Its metadata make it a compaction for `chatMessageTraits`. */
 export function summaryMessage(summary: string): ChatMessage {
-  return { role: "assistant", content: summary, metadata: { ...SUMMARY_MARK } };
+  return { role: "assistant", content: summary, metadata: { type: "scrollback.summary" } };
 }
 
 /** The summary in a message, or undefined for any other message. */

@@ -28,7 +28,7 @@ export { isSame } from "./codec/same.ts";
 export { Contention } from "./contention.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
-export { checkMessages, isCompactionPart, kindOf, SUMMARY_MARK } from "./message/chat-message-traits.ts";
+export { checkMessages, isCompactionPart, kindOf } from "./message/chat-message-traits.ts";
 export {
   type Conversion,
   convertMessages,

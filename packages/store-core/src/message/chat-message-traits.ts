@@ -32,15 +32,15 @@ function idsOfParts(parts: readonly Part[], type: "tool-call" | "tool-result"): 
   return ids;
 }
 
-/** The `metadata` of a message that summarises the messages before it. It must not change: stored histories hold it. */
-export const SUMMARY_MARK = Object.freeze({ type: "scrollback.summary" });
+/** The `type` in the metadata of a message that summarises the messages before it. It must not change: stored histories hold it. */
+const SUMMARY = "scrollback.summary";
 
 const isSummary = ({ content, metadata }: ChatMessage) =>
   typeof content === "string" &&
   typeof metadata === "object" &&
   metadata !== null &&
   "type" in metadata &&
-  metadata.type === SUMMARY_MARK.type;
+  metadata.type === SUMMARY;
 
 /**
  * Whether a part stands for the messages before it, as the AI SDK's providers return it: OpenAI's is a custom part, Anthropic's a
