@@ -117,10 +117,10 @@ describe("the results of frameworks", () => {
     });
     expect(frameworkTable(merged)).toBe(
       [
-        "| Framework | Tests | memory | SQLite | Redis | Redis Cluster | Valkey | MongoDB | DynamoDB | PostgreSQL |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        "| Graph 1.2.0 | ours | ✓ 3 | – | ✗ 1 of 4 | – | – | – | – | – |",
-        "| Kit 1.2.0 | ours | – | – | ✓ 9 | – | – | – | – | – |",
+        "| Framework | Tests | memory | SQLite | libSQL | Redis | Redis Cluster | Valkey | MongoDB | DynamoDB | PostgreSQL | Durable Objects | D1 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| Graph 1.2.0 | ours | ✓ 3 | – | – | ✗ 1 of 4 | – | – | – | – | – | – | – |",
+        "| Kit 1.2.0 | ours | – | – | – | ✓ 9 | – | – | – | – | – | – | – |",
         "",
         "✓ tests passed, ✗ tests failed, – not run.",
         "<br>The oldest version of the range: Graph 1.1.1.",

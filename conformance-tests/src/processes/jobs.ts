@@ -36,9 +36,7 @@ async function act(
   const until = now() + seconds * 1_000_000;
   await Promise.all(
     clients.map((name) =>
-      new ObservedClient(stores, name, task, log).run(
-        (made) => made >= actions && now() >= until,
-      ),
+      new ObservedClient(stores, name, task, log).run((made) => made >= actions && now() >= until),
     ),
   );
 }

@@ -58,7 +58,10 @@ test("tables of the SQLite stores are refused, and stay as they are", async () =
   const tables = async () => (await client.execute("SELECT name, sql FROM sqlite_schema")).rows;
   const before = await tables();
   await using stores = createLibsqlStores({ url: `libsql:${path}` });
-  for (const call of [() => stores.open("a").addMessages([user("ours")]), () => stores.open("a").listMessages()])
+  for (const call of [
+    () => stores.open("a").addMessages([user("ours")]),
+    () => stores.open("a").listMessages(),
+  ])
     expect(await failure(call())).toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("use another tablePrefix"),
