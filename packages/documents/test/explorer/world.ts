@@ -388,7 +388,9 @@ export class World {
   #describe(value: object): string {
     const known = this.#described.get(value);
     if (known !== undefined) return known;
-    const text = JSON.stringify(value, (name, part) => (name === "operations" ? hexOf(part) : part));
+    const text = JSON.stringify(value, (name, part) =>
+      name === "operations" ? Buffer.from(part).toString("hex") : part,
+    );
     const words = this.#named(text);
     this.#described.set(value, words);
     return words;
@@ -410,11 +412,6 @@ export class World {
       for (const pending of [...this.#pending]) await this.#settle(pending);
     }
   }
-}
-
-/** A buffer as JSON sees it. */
-function hexOf({ data }: { data: number[] }): string {
-  return Buffer.from(data).toString("hex");
 }
 
 /** Resolves when no code is running any more: a tick that a microtask requests comes after all microtasks. */
