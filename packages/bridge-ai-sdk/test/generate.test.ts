@@ -44,3 +44,29 @@ test("generate: a broken stream, or one with chunks out of order, ends with an e
     expect(JSON.stringify(tab.messages)).not.toContain("secret");
   }
 });
+
+test("generate: a model that ends its text after its own abort is stopped, not failed", async () => {
+  await using server = await serve({
+    generate: ({ signal }) =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "text-start", id: "1" });
+          controller.enqueue({ type: "text-delta", id: "1", delta: "so far" });
+          signal.addEventListener("abort", () => {
+            controller.enqueue({ type: "abort" });
+            controller.enqueue({ type: "text-end", id: "1" });
+            controller.close();
+          });
+        },
+      }),
+  });
+  const tab = openTab(server.url, "c");
+  const sent = tab.sendMessage({ text: "q" });
+  await expect.poll(async () => (await server.mine.get("c"))?.run?.state).toBe("running");
+  await server.mine.stop("c");
+  await sent;
+  const page = await server.mine.read("c");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "stopped" });
+  expect(server.errors).toEqual([]);
+  expect(tab.error).toBeUndefined();
+});

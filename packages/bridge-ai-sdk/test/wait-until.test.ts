@@ -38,6 +38,26 @@ test("waitUntil gets the work of a request whose reader leaves: the answer, its 
   expect((await others.list()).chats[0]?.messageCount).toBe(5);
 });
 
+test("waitUntil waits for no other request: a model that hangs keeps none of them", async () => {
+  await using server = await serve({
+    generate: ({ signal }) =>
+      new ReadableStream({
+        start(controller) {
+          signal.addEventListener("abort", () => controller.close());
+        },
+      }),
+  });
+  await server.handler.fetch(post(user("q", "hang")), { owner: "ada" });
+  const works: Promise<void>[] = [];
+  const context = { owner: "bob", waitUntil: (work: Promise<void>) => void works.push(work) };
+  await server.handler.fetch(new Request("http://a/api/chats"), context);
+  await server.chats.of("bob").create({ id: "b" });
+  await server.handler.resume("b", context);
+  await Promise.all(works);
+  expect((await server.mine.get("c"))?.run?.state).toBe("running");
+  await server.mine.stop("c");
+});
+
 test("a waitUntil that throws, or that is no function", async () => {
   await using server = await serve();
   const problem = new Error("the request has ended");
@@ -46,6 +66,12 @@ test("a waitUntil that throws, or that is no function", async () => {
   };
   expect((await server.handler.resume("c", { owner: "ada", waitUntil })).status).toBe(204);
   expect(server.errors).toEqual([problem]);
+  const later = async () => {
+    await Promise.resolve();
+    throw problem;
+  };
+  await server.handler.resume("c", { owner: "ada", waitUntil: later });
+  await expect.poll(() => server.errors).toEqual([problem, problem]);
   const wrong = { owner: "ada", waitUntil: "soon" as never };
   await rejection(server.handler.resume("c", wrong), "INVALID_ARGUMENT");
 });

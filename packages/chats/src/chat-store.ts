@@ -1,8 +1,8 @@
 import { Lists } from "@scrollback/collections";
 import { Parts } from "@scrollback/collections/internal";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
-import { isId } from "@scrollback/store-core/driver";
-import { checkValue } from "@scrollback/store-core/internal";
+import { checkOptions, isId } from "@scrollback/store-core/driver";
+import { checkValue, isBoolean } from "@scrollback/store-core/internal";
 import { callbacksOf } from "./callbacks.ts";
 import type { Chat, Identified } from "./chat.ts";
 import { checkMove, checkStoreOptions } from "./checks.ts";
@@ -129,9 +129,13 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     return await rebuildLists(this.#context, ownerId, signal);
   }
 
-  /** Returns when no run of this process is active and the order of lists is stored. Call it before you close the stores. */
-  async flush(): Promise<void> {
-    await this.#context.runs.flush();
+  /**
+   * Returns when no run of this process is active and the order of lists is stored. Call it before you close the stores. With
+   * `runs: false` it waits for no run: it returns when the lists show what was written before the call.
+   */
+  async flush(options: { readonly runs?: boolean } = {}): Promise<void> {
+    checkOptions("flush", options, { runs: isBoolean });
+    if (options.runs !== false) await this.#context.runs.flush();
     await this.#background.flush();
     await this.#context.lists.flush();
   }
@@ -156,8 +160,8 @@ class Background {
     this.#tasks.add(finished);
   }
 
-  /** Returns when no background work is pending. */
+  /** Returns when the background work has ended that is pending now. */
   async flush(): Promise<void> {
-    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+    await Promise.all(this.#tasks);
   }
 }

@@ -162,3 +162,14 @@ test("the set-up in the docs exports the metric and the labels that the queries 
   expect(askedLabels).not.toEqual([]);
   expect(labels?.map(prometheus)).toEqual(expect.arrayContaining(askedLabels));
 });
+
+test("durations go on with a provider that is registered in the place of another", async () => {
+  const store = createStores(driverOf(target)).open("again");
+  const readers = [new Reader(), new Reader()];
+  for (const one of readers) {
+    metrics.disable();
+    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [one] }));
+    await store.addMessages([hello]);
+    expect((await one.durations()).dataPoints).toHaveLength(1);
+  }
+});

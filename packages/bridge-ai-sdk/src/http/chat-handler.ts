@@ -93,18 +93,20 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       return errorResponse(error);
     } finally {
       const id = call?.chatId ?? chatId;
-      try {
-        context.waitUntil?.(finish(id));
-      } catch (error) {
-        report(error, id);
-      }
+      const onError = (error: unknown) => report(error, id);
+      // It may be an asynchronous function.
+      const hand = async () => await context.waitUntil?.(finish(call?.ended, onError));
+      void hand().catch(onError);
     }
   };
 
-  /** Returns when nothing goes on that began before. */
-  const finish = async (chatId: string): Promise<void> => {
-    await Promise.allSettled([...running.values()].map(({ ended }) => ended));
-    await chats.flush().catch((error: unknown) => report(error, chatId));
+  /** Returns when nothing goes on of a request. */
+  const finish = async (
+    ended: Promise<unknown> | undefined,
+    onError: (error: unknown) => void,
+  ): Promise<void> => {
+    await ended?.catch(onError);
+    await chats.flush({ runs: false }).catch(onError);
   };
 
   const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
@@ -117,7 +119,8 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
 
   /** Generates the answer of a run, for this request and for late listeners. */
-  const start = (mine: OwnedChats<UI>, body: PostBody, begun: BegunRun<UI>): Response => {
+  const start = (call: OwnerCall<UI>, body: PostBody, begun: BegunRun<UI>): Response => {
+    const { mine } = call;
     const { run, stored, isContinuation } = begun;
     const chatId = run.chat.id;
     const onError = (error: unknown) => report(error, chatId, run.id);
@@ -143,6 +146,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       running.delete(run.id);
     });
     running.set(run.id, { stop, ended });
+    call.ended = ended;
     const isBranch = chatId !== body.chatId;
     return answerResponse(isBranch ? live.pipeThrough(withChatId(chatId)) : live, {
       "x-scrollback-run": run.id,
@@ -150,11 +154,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     });
   };
 
-  const post = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response> => {
+  const post = async (call: OwnerCall<UI>, body: PostBody): Promise<Response> => {
     assertOpen();
+    const { mine } = call;
     const onError = (error: unknown) => report(error, body.chatId);
     const started = beginRun(body, { ...begin, chats: mine, onError }).then((begun) =>
-      start(mine, body, begun),
+      start(call, body, begun),
     );
     starting.add(started);
     try {
@@ -183,7 +188,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       assertOpen();
       const body = parsePostBody(await readJson(request, maxMessageBytes));
       call.chatId = body.chatId;
-      return await post(call.mine, body);
+      return await post(call, body);
     },
     resume: ({ mine, chatId }) => resumedAnswer(mine, chatId, streams),
     async stop({ mine, chatId }, runId) {

@@ -17,6 +17,8 @@ export interface OwnerCall<UI extends UIMessage> {
   readonly mine: OwnedChats<UI>;
   /** Set as soon as it is known, for the report of an error. Empty if the request names no chat. */
   chatId: string;
+  /** Settles when the answer that the request began, and its title, are saved. */
+  ended?: Promise<unknown>;
 }
 
 /** What the handler does with answers. */

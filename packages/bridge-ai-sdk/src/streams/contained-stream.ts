@@ -49,6 +49,8 @@ export function containedStream<UI extends UIMessage>(
         isStarted = true;
         // The SDK leaves open what a model, or an abort, has not ended; the stored answer has it closed.
         if (endsTexts.has(chunk.type)) await endTexts();
+        // Readers fail for a second end: a model may end after its abort what was ended by it.
+        if (open.isEnded(chunk)) return;
         open.see(chunk);
         const plain = storableChunk(sentChunk(chunk, run.messageId), onError);
         if (!plain) return;
@@ -108,6 +110,12 @@ class OpenParts {
 
   get isOpen(): boolean {
     return this.#isInStep || this.#ends.size > 0;
+  }
+
+  /** Whether the chunk ends a text that is not open. */
+  isEnded(chunk: UIMessageChunk): boolean {
+    if (chunk.type === "text-end") return !this.#ends.has(`text ${chunk.id}`);
+    return chunk.type === "reasoning-end" && !this.#ends.has(`reasoning ${chunk.id}`);
   }
 
   see(chunk: UIMessageChunk): void {

@@ -100,10 +100,9 @@ export class SqliteDocuments implements DocumentDatabase {
     return pages;
   }
 
-  /** `until` is NULL for never. A comparison with NULL is never true. */
+  /** `until` is NULL for never: so is the maximum of NULL and another value. A comparison with NULL is never true. */
   async raise(threadId: string, ids: readonly string[], until: number | undefined): Promise<void> {
-    const set = until === undefined ? "NULL" : `max(until, ${until})`;
-    await this.#ofPages("UPDATE", `SET until = ${set}`, threadId, ids);
+    await this.#ofPages("UPDATE", "SET until = max(until, ?)", threadId, ids, until ?? null);
   }
 
   async remove(threadId: string, ids: readonly string[]): Promise<void> {
@@ -117,8 +116,8 @@ export class SqliteDocuments implements DocumentDatabase {
 
   async list({ prefix, limit, after = "" }: HeadsRequest): Promise<HeadListing> {
     const size = Math.min(limit, MAX_LISTED);
-    const sql = `SELECT thread, token, head FROM ${this.#prefix}heads WHERE ${namesBetween("thread")} ORDER BY thread LIMIT ${size + 1}`;
-    const rows = await this.#run(sql, ...boundsOf(prefix, after));
+    const sql = `SELECT thread, token, head FROM ${this.#prefix}heads WHERE ${namesBetween("thread")} ORDER BY thread LIMIT ?`;
+    const rows = await this.#run(sql, ...boundsOf(prefix, after), size + 1);
     const heads = rows.slice(0, size).map(({ thread, token, head }) => ({
       threadId: fromStored(thread),
       head: DocumentJson.toHead(String(head), { token: String(token) }),
@@ -140,9 +139,16 @@ export class SqliteDocuments implements DocumentDatabase {
     return this.#client.classifyError(error) ?? classifySqlite(this.capabilities.backend, error);
   }
 
-  #ofPages(verb: string, change: string, threadId: string, ids: readonly string[]) {
+  /** @param changes the values in `change`. */
+  #ofPages(
+    verb: string,
+    change: string,
+    threadId: string,
+    ids: readonly string[],
+    ...changes: SqliteStatement["parameters"]
+  ) {
     const sql = `${verb} ${this.#prefix}pages ${change} WHERE thread = ? AND id IN (SELECT value FROM json_each(?))`;
-    return this.#run(sql, toStored(threadId), JSON.stringify(ids));
+    return this.#run(sql, ...changes, toStored(threadId), JSON.stringify(ids));
   }
 
   async #run(sql: string, ...parameters: SqliteStatement["parameters"]): Promise<readonly SqliteRow[]> {

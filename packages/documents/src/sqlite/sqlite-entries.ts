@@ -65,7 +65,8 @@ export class SqliteEntries implements EntryIndex {
       `sort ${than} ?`,
       index,
       after ?? SortKey.ENDS[direction],
-      `ORDER BY sort ${order} LIMIT ${limit + 1}`,
+      `ORDER BY sort ${order} LIMIT ?`,
+      limit + 1,
     );
     return EntryPage.of(rows.map(entryOf), limit);
   }
@@ -74,8 +75,8 @@ export class SqliteEntries implements EntryIndex {
     const { prefix, limit } = asked;
     const [rows = []] = await this.#client.batch([
       {
-        sql: `SELECT DISTINCT name FROM ${this.#table} WHERE ${namesBetween("name")} AND ${IS_ALIVE} ORDER BY name LIMIT ${limit + 1}`,
-        parameters: [...boundsOf(prefix, IndexListing.nameOfCursor(asked) ?? ""), Date.now()],
+        sql: `SELECT DISTINCT name FROM ${this.#table} WHERE ${namesBetween("name")} AND ${IS_ALIVE} ORDER BY name LIMIT ?`,
+        parameters: [...boundsOf(prefix, IndexListing.nameOfCursor(asked) ?? ""), Date.now(), limit + 1],
       },
     ]);
     return IndexListing.of(
@@ -84,11 +85,18 @@ export class SqliteEntries implements EntryIndex {
     );
   }
 
-  async #read(condition: string, index: string, value: string, rest = ""): Promise<readonly SqliteRow[]> {
+  /** @param last the values in `rest`. */
+  async #read(
+    condition: string,
+    index: string,
+    value: string,
+    rest = "",
+    ...last: SqliteStatement["parameters"]
+  ): Promise<readonly SqliteRow[]> {
     const [rows = []] = await this.#client.batch([
       {
         sql: `SELECT * FROM ${this.#table} WHERE name = ? AND ${condition} AND ${IS_ALIVE} ${rest}`,
-        parameters: [toStored(index), value, Date.now()],
+        parameters: [toStored(index), value, Date.now(), ...last],
       },
     ]);
     return rows;

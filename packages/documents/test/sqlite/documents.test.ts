@@ -110,3 +110,17 @@ test.each([
 test("an unknown error is not classified", () => {
   expect(documentsOn(new TestClient()).classifyError(new Error("strange"))).toBeUndefined();
 });
+
+test("no value of a request becomes a part of a statement", async () => {
+  const { client, database } = await setUp();
+  const hostile = "(SELECT 1) + " as never;
+  const calls = [
+    () => database.list({ prefix: "", limit: hostile }),
+    () => database.index.listIndexes({ prefix: "", limit: hostile, signal: undefined } as never),
+    () => database.index.listEntries({ index: "a", direction: "up", limit: hostile } as never),
+    () => database.raise("a", ["b"], hostile),
+  ];
+  for (const call of calls) await call().catch(() => undefined);
+  expect(client.sent.length).toBeGreaterThan(calls.length);
+  expect(JSON.stringify(client.sent.flat().map(({ sql }) => sql))).not.toContain("SELECT 1");
+});

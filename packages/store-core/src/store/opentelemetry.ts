@@ -55,18 +55,21 @@ function subscriptionTo(api: Api | undefined): () => boolean {
   let isTraced = false;
   // The API has no metrics before its version 1.3.
   let isMeasured = noMeter === undefined;
+  const quietly = quietlyIn(api);
   return () => {
-    if (!isTraced) {
+    quietly(() => {
+      if (isTraced) return;
       const provider = api.trace.getTracerProvider();
       // The API's own provider passes calls on to the registered one.
       isTraced =
         !(provider instanceof api.ProxyTracerProvider) || provider.getDelegateTracer(SCOPE) !== undefined;
       if (isTraced) once(SPANS, () => makeSpans(api));
-    }
-    if (!isMeasured && metrics.getMeter(SCOPE) !== noMeter) {
+    });
+    quietly(() => {
+      if (isMeasured || metrics.getMeter(SCOPE) === noMeter) return;
       isMeasured = true;
       once(DURATIONS, () => measureDurations(api));
-    }
+    });
     return isTraced && isMeasured;
   };
 }
@@ -127,15 +130,26 @@ function makeSpans(api: Api): void {
 /** Records the duration of each call. Its attributes have few values, and never the id of a thread. */
 function measureDurations(api: Api): void {
   const quietly = quietlyIn(api);
-  let histogram: OpenTelemetry.Histogram | undefined;
-  const end = (call: StoreCall) =>
-    quietly(() => {
-      histogram ??= api.metrics.getMeter(SCOPE).createHistogram("db.client.operation.duration", {
+  let measured: { readonly by: object; readonly histogram: OpenTelemetry.Histogram } | undefined;
+  /** Of the provider that is registered now. */
+  const histogram = () => {
+    const by = api.metrics.getMeterProvider();
+    if (measured?.by !== by) {
+      const options = {
         description: "Duration of database client operations.",
         unit: "s",
         advice: { explicitBucketBoundaries: BOUNDARIES },
-      });
-      histogram.record(call.durationMs / 1_000, {
+      };
+      measured = {
+        by,
+        histogram: by.getMeter(SCOPE).createHistogram("db.client.operation.duration", options),
+      };
+    }
+    return measured.histogram;
+  };
+  const end = (call: StoreCall) =>
+    quietly(() => {
+      histogram().record(call.durationMs / 1_000, {
         ...attributesOf(call),
         ...(isFailed(call) && { "error.type": call.outcome }),
       });
