@@ -17,8 +17,6 @@ test("waitUntil gets the work of a request whose reader leaves: the answer, its 
       return "Words";
     },
   });
-  await server.handler.fetch(post(user("q0", "say first")), { owner: "ada" }).then((first) => first.text());
-  await server.chats.flush();
   const works: Promise<void>[] = [];
   const context = { owner: "ada", waitUntil: (work: Promise<void>) => void works.push(work) };
   const response = await server.handler.fetch(post(user("q", "say one two three four five six")), context);
@@ -28,14 +26,14 @@ test("waitUntil gets the work of a request whose reader leaves: the answer, its 
   // As another process finds it: a list of this process would first write what waits.
   const others = new ChatStore<UIMessage>({ stores: server.stores, ...uiMessages() }).of("ada");
   const { chats } = await others.list();
-  expect(chats[0]).toMatchObject({ title: "Words", messageCount: 4 });
+  expect(chats[0]).toMatchObject({ title: "Words", messageCount: 2 });
   expect((await others.read("c"))?.entries.at(-1)?.status).toBe("complete");
 
   await server.mine.append("c", [user("q2", "three") as UIMessage]);
   await server.handler.resume("c", context);
   expect(works).toHaveLength(2);
   await works[1];
-  expect((await others.list()).chats[0]?.messageCount).toBe(5);
+  expect((await others.list()).chats[0]?.messageCount).toBe(3);
 });
 
 test("waitUntil waits for no other request: a model that hangs keeps none of them", async () => {
