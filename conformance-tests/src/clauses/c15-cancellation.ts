@@ -1,5 +1,4 @@
 import { getEventListeners } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
@@ -14,21 +13,14 @@ const PROMPTLY_MS = 1_000;
 /** The longest time that other work may wait for the event loop; a busy wait for a lock or a reply is longer. */
 const LONGEST_STALL_MS = 250;
 
-/** For how long this thread was ready to run, but had no processor: on a busy machine that is no blocking. Linux counts it. */
-function starvedMs(): number {
-  const file = "/proc/thread-self/schedstat";
-  return existsSync(file) ? Number(readFileSync(file, "utf8").split(" ")[1]) / 1e6 : 0;
-}
-
 /** The longest time that the event loop was blocked while `operation` ran. */
 async function longestStall(operation: () => Promise<unknown>): Promise<number> {
-  const now = () => performance.now() - starvedMs();
-  let last = now();
+  let last = performance.now();
   let longest = 0;
   const tick = () => {
-    const current = now();
-    longest = Math.max(longest, current - last);
-    last = current;
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
   };
   const timer = setInterval(tick, 5);
   try {
