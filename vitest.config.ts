@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { MatrixReporter } from "./conformance-tests/src/reporter.ts";
 import { fromSource, processesFromSource } from "./vitest.source.ts";
 
@@ -23,6 +24,17 @@ const suites =
       ]
     : [];
 
+/** Some minutes each. They begin first, so that none of them runs alone at the end. */
+const longest =
+  /\/(mutants\.server|nextjs\.deep|store-(dynamo|mongo)\/test\/conformance\.(deep|server))\.test\.ts$/;
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => longest.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 const ignored = ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"];
 const project = (name: string, include: string[], exclude: string[], limits: object) => ({
   ...fromSource,
@@ -44,6 +56,7 @@ export default defineConfig({
   test: {
     globalSetup: "conformance-tests/servers/global-setup.ts",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       project("unit", ["**/*.test.ts"], ["**/*.{server,deep}.test.ts"], {
         // A worker of its own for each file would cost half a second a file.

@@ -5,10 +5,7 @@ import { clauses } from "../../conformance-tests/src/clauses/index.ts";
 import type { Harness } from "../../conformance-tests/src/harness.ts";
 import { declareClause } from "../../conformance-tests/src/suite.ts";
 import { wrapDriver } from "../../conformance-tests/src/wrapped-driver.ts";
-import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.ts";
 import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
-import { documentsHarness } from "../../packages/documents/test/harness.ts";
-import { sqliteDocumentsHarness } from "../../packages/documents/test/sqlite/harness.ts";
 
 // Runs clauses on one backend, all named by environment variables. The source contains a mutant, or none.
 
@@ -38,14 +35,16 @@ async function forgetfulHarness(): Promise<Harness> {
   };
 }
 
+/** Each loads only its own modules, because each mutant compiles them anew. */
 const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   memory: async () => () => (names === "C21" ? forgetfulHarness() : memoryHarness()),
   late: async () => () => lateHarness(2),
   // More than half of the shortest time to live in a test, as on a busy machine.
   slow: async () => () => lateHarness(500),
-  loopback: async () => () => loopbackHarness(),
-  documents: async () => () => documentsHarness(),
-  "sqlite-documents": async () => () => sqliteDocumentsHarness(),
+  loopback: async () => (await import("../../conformance-tests/test/loopback/harness.ts")).loopbackHarness,
+  documents: async () => (await import("../../packages/documents/test/harness.ts")).documentsHarness,
+  "sqlite-documents": async () =>
+    (await import("../../packages/documents/test/sqlite/harness.ts")).sqliteDocumentsHarness,
   sqlite: async () => (await import("../../packages/store-sqlite/test/harness.ts")).createSqliteHarness,
   redis: async () => {
     const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");
