@@ -76,7 +76,7 @@ test("a server killed during an answer is restarted, and the answer is generated
   const { chat, page, expect: allow } = await tests.visit(killed.url);
   allow("net::ERR_");
   await chat.send(COUNT, { wait: false });
-  await expect.poll(async () => (await chat.stored())[1]?.status, { timeout: 5_000 }).toBe("partial");
+  await expect.poll(async () => (await chat.stored())[1]?.status).toBe("partial");
   await killed.kill("SIGKILL");
   await page.getByText("The connection to the server was lost.").waitFor();
   await tests.start(folder, { port: Number(new URL(killed.url).port) });
@@ -86,7 +86,7 @@ test("a server killed during an answer is restarted, and the answer is generated
   expect(partial).toMatch(/^1 2 3/);
   expect(NUMBERS.startsWith(partial)).toBe(true);
   await chat.button("Try again").click();
-  await expect.poll(() => chat.texts(), { timeout: 15_000 }).toEqual([COUNT, NUMBERS]);
+  await expect.poll(() => chat.texts()).toEqual([COUNT, NUMBERS]);
   await chat.answered();
   expect(await chat.stored()).toHaveLength(2);
 });
@@ -127,7 +127,7 @@ test("after all chats are deleted, the database files contain none of their text
   await chat.button("Delete all").click();
   await page.getByText("No chats yet.").waitFor();
   await expect.poll(() => page.url()).toBe(`${server.url}/`);
-  await expect.poll(() => grep(words), { timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => grep(words)).toEqual([]);
   await server.kill("SIGTERM");
   expect(await grep(words)).toEqual([]);
 });

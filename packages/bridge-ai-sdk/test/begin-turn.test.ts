@@ -70,7 +70,7 @@ test("beginTurn: an answer is completed and stored after its reader disconnects"
   const response = await answer({ id: "c", message: user("q", "say one two three four five") });
   await response.body?.cancel();
   await expect
-    .poll(async () => (await mine.read("c"))?.entries.at(-1), { timeout: 10_000 })
+    .poll(async () => (await mine.read("c"))?.entries.at(-1))
     .toMatchObject({ status: "complete", message: { role: "assistant" } });
   expect(textOf((await mine.read("c"))?.entries.at(-1)?.message)).toBe("one two three four five ");
 });
@@ -89,7 +89,7 @@ test("beginTurn: stop aborts the model, and the answer so far is stored", async 
   const { mine, answer } = setUp({ delayMs: 10 });
   const response = await answer({ id: "c", message: user("q", `say ${"word ".repeat(500)}`) });
   const reading = response.text();
-  await expect.poll(async () => (await mine.read("c"))?.entries.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(async () => (await mine.read("c"))?.entries.length).toBe(2);
   expect(await mine.stop("c")).toBe(true);
   expect(await reading).toContain('"abort"');
   expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "stopped" });

@@ -96,6 +96,6 @@ test("a hint of the stores is polled at once, also one that comes during a poll"
   await expect.poll(() => isHeld).toBe(true);
   await store().saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
   reply.resolve();
-  await expect.poll(() => reported.at(-1), { timeout: 5_000 }).toBe("aborted");
+  await expect.poll(() => reported.at(-1)).toBe("aborted");
   end();
 });

@@ -22,7 +22,7 @@ describe("failure", () => {
     expect(await rejection(new SummarizingReducer({ model, targetCount: 1 }).reduce(messages))).toBe(failure);
   });
 
-  test("of a retried language model is its last error", { timeout: 30_000 }, async () => {
+  test("of a retried language model is its last error", async () => {
     let calls = 0;
     const overloaded = () =>
       new APICallError({

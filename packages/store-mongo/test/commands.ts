@@ -3,10 +3,11 @@ import type { CommandStartedEvent, MongoClient } from "mongodb";
 /** A command that the driver sends: its name and its fields. */
 export type SentCommand = CommandStartedEvent["command"] & { readonly name: string };
 
-/** A URL with which a client reports its commands. */
+/** A URL with which a client reports its commands, and waits for a slow server instead of sending a command again. */
 export function watchable(url: string): string {
   const watched = new URL(url);
   watched.searchParams.set("monitorCommands", "true");
+  watched.searchParams.set("socketTimeoutMS", "60000");
   return watched.href;
 }
 

@@ -108,4 +108,4 @@ test("a thread of 1,024 messages takes at most 1.3 times the bytes of a plain ta
   const ratio = (await bytes(["threads", "messages", "operations"])) / (await bytes(["plain"]));
   expect(ratio).toBeGreaterThan(0.8);
   expect(ratio).toBeLessThan(1.3);
-}, 60_000);
+});

@@ -100,7 +100,7 @@ test("a thread that a transaction has locked is watched once that ends, and othe
   await expect.poll(() => free.hints).toBe(1);
   expect(locked.hints).toBe(0);
   await client.query("COMMIT");
-  await expect.poll(() => locked.hints, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => locked.hints).toBe(1);
   await other.open("locked").addMessages(users(1));
   await expect.poll(() => locked.hints).toBe(2);
 });
@@ -135,7 +135,7 @@ test("a connection that is ended is hinted, opened again and hinted; close leave
   await expect.poll(() => watched.hints).toBe(1);
   const [pid] = await listening(one, name);
   await one.pool.query("SELECT pg_terminate_backend($1)", [pid]);
-  await expect.poll(() => watched.hints, { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => watched.hints).toBe(3);
   expect(await listening(one, name)).not.toContain(pid);
   await other.open("a").addMessages(users(1));
   await expect.poll(() => watched.hints).toBe(4);
@@ -158,4 +158,4 @@ test("a watch does not keep the process running", async () => {
   const program = new URL("./watching-child.ts", import.meta.url).pathname;
   const { stdout } = await promisify(execFile)(process.execPath, [program, url, schema], { timeout: 50_000 });
   expect(stdout).toBe("hinted\n");
-}, 60_000);
+});

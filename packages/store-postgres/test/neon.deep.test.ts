@@ -54,7 +54,7 @@ test("listen: true opens a WebSocket of its own, and another one after its loss"
   await other.open("a").addMessages(users(1));
   await expect.poll(() => hints).toBe(2);
   proxy.cut();
-  await expect.poll(() => hints, { timeout: 10_000 }).toBe(4);
+  await expect.poll(() => hints).toBe(4);
   await other.open("a").addMessages(users(1));
   await expect.poll(() => hints).toBe(5);
 });

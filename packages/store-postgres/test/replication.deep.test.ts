@@ -56,7 +56,7 @@ test("a publication of the schema replicates every call to a second database, wh
   await from.client.query("SELECT scrollback.sweep_v1()");
   await stores.open("last").addMessages(users(1));
   const last = copies.open("last");
-  await expect.poll(() => last.listMessages(), { timeout: 30_000 }).toEqual(users(1));
+  await expect.poll(() => last.listMessages()).toEqual(users(1));
   expect(await copies.open("kept").read()).toEqual(await store.read());
   for (const table of ["threads", "messages", "operations", "deletions", "entries"]) {
     const count = async ({ client }: { client: Client }) =>

@@ -52,7 +52,7 @@ async function waitForWaiters(count: number): Promise<void> {
         );
         return rows[0].count;
       },
-      { timeout: 3_000, interval: 20 },
+      { interval: 20 },
     )
     .toBe(count);
 }

@@ -133,7 +133,7 @@ describe.each(clientNames)("a cluster with %s", (name) => {
     await sleep(100);
     await move.end();
     const before = written;
-    await expect.poll(() => written, { timeout: 10_000 }).toBeGreaterThan(before + 10);
+    await expect.poll(() => written).toBeGreaterThan(before + 10);
     isDone = true;
     await writing;
     const texts = (await store.listMessages()).map(({ content }) => content);

@@ -23,7 +23,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
           return lines.find((line) => line.startsWith(String(last)))?.split(" ")[6];
         }),
       );
-    await expect.poll(async () => new Set(await epochs()).size, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => new Set(await epochs()).size).toBe(1);
     const all = Array.from({ length: 16_384 }, (_, slot) => slot);
     const owners = String(await nodes[0]?.cluster("NODES")).split("\n");
     const [from = 0, to = 0] = (owners.find((line) => line.startsWith(String(first)))?.split(" ")[8] ?? "")

@@ -67,6 +67,7 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   await others.open("b").addMessages([user("b")]);
   let isDone = false;
   let longest = 0;
+  let total = 0;
   const seen = new Set<number>();
   const watching = (async () => {
     for (; !isDone; await setImmediate()) {
@@ -83,7 +84,8 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   while (!isDone) {
     await setImmediate();
     const { user, system } = process.threadCpuUsage(last);
-    longest = Math.max(longest, (user + system) / 1_000);
+    longest = Math.max(longest, user + system);
+    total += user + system;
     last = process.threadCpuUsage();
   }
   await deleting;
@@ -91,8 +93,8 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   // The thread was read as empty while most of its messages were still stored.
   expect(Math.max(...seen)).toBeGreaterThan(count / 2);
   expect(seen.size).toBeGreaterThan(count / 1_000 / 4);
-  // A step takes a few milliseconds, and so does the query of the table. A single step would take almost a second.
-  expect(longest).toBeLessThan(100);
+  // Measured: a twelfth, the first step. A single step would take nearly all of it.
+  expect(longest).toBeLessThan(total / 3);
   expect(left()).toBe(1);
   expect(grep("hello 99999")).toEqual([]);
 });

@@ -29,7 +29,7 @@ async function failureOf(url: string): Promise<StoreError> {
 }
 
 // Most tests wait for the stores' retries.
-describe.concurrent("a server", { timeout: 60_000 }, () => {
+describe.concurrent("a server", () => {
   test.each(["http", "ws"])("that cannot be reached over %s is UNAVAILABLE, retryable", async (scheme) => {
     using server = await serve(() => undefined);
     server.close();

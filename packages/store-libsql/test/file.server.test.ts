@@ -118,7 +118,7 @@ test("a file that stays locked is UNAVAILABLE, retryable", async () => {
   await transaction.rollback();
   await stores.open("a").addMessages([user("late")]);
   other.close();
-}, 30_000);
+});
 
 test("a caller's client is never closed", async () => {
   const client = createClient({ url: `file:${path}` });
