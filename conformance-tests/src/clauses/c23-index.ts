@@ -21,6 +21,8 @@ const at = (key: string, id = "1") => ({ key, id });
 
 export const index: Clause = {
   title: "Index",
+  // In the deep plan 10,000 entries are inserted, each by a request.
+  timeoutMs: 180_000,
   declare(test) {
     test("insert: only if there is none of the key and id, and tells whether", async (backend) => {
       const index = ownIndex(backend);
