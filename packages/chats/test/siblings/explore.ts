@@ -35,6 +35,8 @@ type Choice = { taken: number; readonly count: number };
 type Step = () => Promise<void>;
 
 const CHAT = "chats:chat:ada:c";
+/** The part of random steps at which a process dies, while one may. */
+const DEATH = 0.04;
 
 /** Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed. */
 export async function explore(scope: Scope): Promise<Explored> {
@@ -127,13 +129,18 @@ class Execution {
   async runRandomly(seed: number): Promise<string | undefined> {
     await this.#prepare();
     let state = seed;
+    const random = () => {
+      // A linear congruential generator: its high bits are as good as needed here.
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state / 2 ** 32;
+    };
     for (;;) {
       await this.#deliverLists();
       if (this.network.requests.length === 0) return await this.#conclude();
-      const steps = this.#steps();
-      // A linear congruential generator: its high bits are as good as needed here.
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      await steps[Math.floor((state / 2 ** 32) * steps.length)]?.();
+      // If a death were a step like all others, no process would come far.
+      const deaths = random() < DEATH ? this.#deaths() : [];
+      const steps = deaths.length > 0 ? deaths : this.#requests();
+      await steps[Math.floor(random() * steps.length)]?.();
     }
   }
 
@@ -177,18 +184,25 @@ class Execution {
   }
 
   #steps(): Step[] {
+    return [...this.#requests(), ...this.#deaths()];
+  }
+
+  #requests(): Step[] {
     const { network } = this;
-    const steps: Step[] = network.requests.map((request) => () => network.deliver(request));
-    for (const request of network.late) steps.push(() => network.arrive(request));
-    if (this.#crashes > 0)
-      for (const process of this.#processes) {
-        if (!network.requests.some((request) => request.process === process)) continue;
-        steps.push(async () => {
-          this.#crashes -= 1;
-          network.crash(process);
-        });
-      }
-    return steps;
+    return [
+      ...network.requests.map((request) => () => network.deliver(request)),
+      ...network.late.map((request) => () => network.arrive(request)),
+    ];
+  }
+
+  #deaths(): Step[] {
+    const { network } = this;
+    if (this.#crashes === 0) return [];
+    const busy = this.#processes.filter((one) => network.requests.some(({ process }) => process === one));
+    return busy.map((process) => async () => {
+      this.#crashes -= 1;
+      network.crash(process);
+    });
   }
 
   async #key(): Promise<string> {
