@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { Network, type Request, withoutChance } from "../../../collections/test/lists/network.ts";
+import { Random } from "../../../collections/test/lists/random.ts";
 import { ChatStore, type OwnedChats } from "../../src/index.ts";
 import type { ContractMessage } from "../contract/contract.ts";
 
@@ -128,19 +129,13 @@ class Execution {
   /** @returns what is wrong. */
   async runRandomly(seed: number): Promise<string | undefined> {
     await this.#prepare();
-    let state = seed;
-    const random = () => {
-      // A linear congruential generator: its high bits are as good as needed here.
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return state / 2 ** 32;
-    };
+    const random = new Random(seed);
     for (;;) {
       await this.#deliverLists();
       if (this.network.requests.length === 0) return await this.#conclude();
       // If a death were a step like all others, no process would come far.
-      const deaths = random() < DEATH ? this.#deaths() : [];
-      const steps = deaths.length > 0 ? deaths : this.#requests();
-      await steps[Math.floor(random() * steps.length)]?.();
+      const deaths = random.next() < DEATH ? this.#deaths() : [];
+      await random.pick(deaths.length > 0 ? deaths : this.#requests())();
     }
   }
 
