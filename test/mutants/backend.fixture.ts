@@ -35,7 +35,7 @@ async function forgetfulHarness(): Promise<Harness> {
   };
 }
 
-/** Each loads only its own modules, because each mutant compiles them anew. */
+/** Each loads only its own modules, because each mutant loads them anew. */
 const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   memory: async () => () => (names === "C21" ? forgetfulHarness() : memoryHarness()),
   late: async () => () => lateHarness(2),

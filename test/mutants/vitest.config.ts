@@ -66,7 +66,6 @@ export default defineConfig({
           name: titleOf(mutant),
           root: import.meta.dirname,
           include: ["backend.fixture.ts"],
-          fsModuleCache: true,
           env: {
             MUTANT_NAME: titleOf(mutant),
             MUTANT_RUNS: mutant.runs,
