@@ -77,16 +77,19 @@ export const expiry: Clause = {
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
         const store = backend.store({ ttlMs });
         await write(() => store.addMessages([user("a")], { operationId: "op" }));
+        const unchanging = [
+          () => store.listMessages(),
+          () => store.read(),
+          () => store.addMessages([]),
+          () => store.addMessages([user("a")], { operationId: "op" }),
+          () => rejection(store.addMessages([user("b")], { expectedRevision: null }), "CONFLICT"),
+          () => rejection(store.addMessages([user("b")], { operationId: "op" }), "CONFLICT"),
+        ];
         const start = performance.now();
-        // Were the expiry renewed by the last of these calls, it would be later than `afterMs`.
-        while (performance.now() < start + (ttlMs * 5) / 8) {
-          await inTime(() => store.listMessages());
-          await inTime(() => store.read());
-          await inTime(() => store.addMessages([]));
-          await inTime(() => store.addMessages([user("a")], { operationId: "op" }));
-          const unexpected = () => store.addMessages([user("b")], { expectedRevision: null });
-          await inTime(() => rejection(unexpected(), "CONFLICT"));
-          await inTime(() => rejection(store.addMessages([user("b")], { operationId: "op" }), "CONFLICT"));
+        // Were the expiry renewed by the last of these calls, it would be later than `afterMs`. Each has the rest of the time.
+        const isEarly = () => performance.now() < start + (ttlMs * 5) / 8;
+        for (let isFirst = true; isFirst || isEarly(); isFirst = false) {
+          for (const call of unchanging) if (isFirst || isEarly()) await inTime<unknown>(call);
           await sleep(50);
         }
         await sleep(start + afterMs - performance.now());
