@@ -1,4 +1,5 @@
 import type { MessageRecord } from "@scrollback/store-core/driver";
+import { decodeBase64, encodeBase64 } from "@scrollback/store-core/internal";
 import { type Head, type StoredMessage, tokenOf } from "./database.ts";
 
 /** Conversions of what is stored, for databases that store texts. */
@@ -22,7 +23,7 @@ export const DocumentJson = Object.freeze({
 });
 
 function headToJson({ tail, operations, ...fields }: Head): string {
-  return JSON.stringify({ ...fields, operations: base64Of(operations) });
+  return JSON.stringify({ ...fields, operations: encodeBase64(operations) });
 }
 
 function messagesToJson(messages: readonly StoredMessage[]): string {
@@ -37,7 +38,7 @@ function headFromJson(
 ): Head | undefined {
   const { operations, ...fields }: Record<string, unknown> = Object(parsed(json));
   const messages = parsed(tail);
-  const remembered = typeof operations === "string" ? bytesOf(operations) : undefined;
+  const remembered = typeof operations === "string" ? decodeBase64(operations) : undefined;
   if (!remembered || !Array.isArray(messages)) return undefined;
   for (const name of ["n", "first", "next", "createdAt", "updatedAt"])
     if (!Number.isFinite(fields[name])) return undefined;
@@ -65,21 +66,6 @@ function messagesFromJson(json: string): StoredMessage[] {
       },
     ];
   });
-}
-
-function base64Of(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
-/** Undefined for a text that is not base64. */
-function bytesOf(base64: string): Uint8Array | undefined {
-  try {
-    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
 }
 
 function parsed(json: string): unknown {

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export { byteLength, emitWarning, sha256 } from "#runtime";
+export { byteLength, decodeBase64, emitWarning, encodeBase64, sha256 } from "#runtime";
 export {
   checkValue,
   isBoolean,
@@ -28,6 +28,7 @@ export { isSame } from "./codec/same.ts";
 export { Contention } from "./contention.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
+export { contentCodecOf, nameOfText } from "./factory/factory.ts";
 export { checkMessages, isCompactionPart, kindOf } from "./message/chat-message-traits.ts";
 export {
   type Conversion,

@@ -5,6 +5,8 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import type { BlobStorage } from "./blob-storage.ts";
+import { Blobs } from "./blobs.ts";
 import { Entries, entriesIn, ifThere } from "./entries.ts";
 import {
   entryValueOf,
@@ -213,7 +215,9 @@ export async function rebuildLists(
  *
  * @param places where an unreadable thread is listed, of {@link iterateEntries}. Default: its head says it.
  * @param expectedRevision deletes the thread only at this revision.
- * @throws StoreError `CONFLICT` if the thread is not at `expectedRevision`.
+ * @param blobs where chats store files, if not in the stores alone: the option of their `ChatStore`.
+ * @throws StoreError `CONFLICT` if the thread is not at `expectedRevision`. `UNSUPPORTED` for a chat with a file in another storage than
+ *   the stores, without `blobs`: nothing is deleted.
  */
 export async function removeAnyThread(
   stores: StoreFactory<unknown>,
@@ -221,15 +225,20 @@ export async function removeAnyThread(
   {
     places,
     expectedRevision,
+    blobs,
     signal,
   }: {
     readonly places?: Pick<Member<never>, "key" | "bases">;
     readonly expectedRevision?: Revision;
+    readonly blobs?: BlobStorage | undefined;
     readonly signal?: AbortSignal;
   } = {},
 ): Promise<void> {
   const chats = stores.withTraits(chatMessageTraits);
   const call = signal ? { signal } : {};
+  // Before anything is deleted.
+  const files = new Blobs(chats, { elsewhere: blobs });
+  await files.knownUses(threadId, signal);
   const found = places ? undefined : await ifReadable(readThread(chats, threadId, signal));
   const listed = found === "unreadable" ? undefined : found?.listed;
   const at = places ?? (listed && basesOf(listed));
@@ -238,7 +247,8 @@ export async function removeAnyThread(
       ...call,
       ...(expectedRevision !== undefined && { expectedRevision }),
     });
-    return await new Parts(chats).sweep(threadId, call);
+    await new Parts(chats).sweep(threadId, call);
+    return await files.releaseAll(threadId, signal);
   }
   const entries = new Entries<never>({ stores: chats, wall: Date.now });
   const isMeant = ({ revision }: AnyThread) => {
@@ -246,10 +256,16 @@ export async function removeAnyThread(
     throw new StoreError("CONFLICT", "the thread is not at expectedRevision");
   };
   try {
-    await removeThread(chats, entries, anyThread(chats, threadId, at), {
-      ...call,
-      ...(expectedRevision !== undefined && { isMeant, attempts: 1 }),
-    });
+    const release = () => files.releaseAll(threadId, signal);
+    await removeThread(
+      chats,
+      entries,
+      { ...anyThread(chats, threadId, at), release },
+      {
+        ...call,
+        ...(expectedRevision !== undefined && { isMeant, attempts: 1 }),
+      },
+    );
   } catch (error) {
     // It stays, and its entries are marked already.
     if (expectedRevision !== undefined && StoreError.is(error, "CONFLICT"))

@@ -71,6 +71,8 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   vectors?(snapshot: S, told: number): Promise<Snapshot<T>["vectors"]>;
   /** The parts that a head names, see {@link Parts}. Absent: threads of the layer have none. */
   parts?(snapshot: S): readonly string[];
+  /** Releases what the messages of the thread used, after it was deleted. Absent: they use nothing. */
+  release?(signal: AbortSignal | undefined): Promise<void>;
   /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
   place(snapshot: S, listed: Listed): Promise<S>;
 }

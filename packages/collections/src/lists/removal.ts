@@ -65,6 +65,7 @@ export async function removeThread<T, S extends Snapshot<T>>(
   // Before the entries: a list that finds these of a deleted thread does the same.
   if (member.parts)
     await new Parts(stores).sweep(member.threadId, { named: found ? member.parts(found) : [], signal });
+  await member.release?.(signal);
   try {
     for (const listed of closed) await entries.remove(member, placesOf(listed));
     if ((!found && !isMeant) || stores.settings.ttlMs !== undefined) await sweep(entries, member, signal);

@@ -1,5 +1,5 @@
 import { asCheck, logged, offerTelemetry } from "#diagnostics";
-import { byteLength, checkRuntime } from "#runtime";
+import { byteLength, checkRuntime, sha256 } from "#runtime";
 import {
   type Check,
   checkOptions,
@@ -17,6 +17,7 @@ import {
 import { type Clock, systemClock } from "../clock.ts";
 import { checkedCodec, jsonCodec } from "../codec/codec.ts";
 import { digestOf } from "../codec/digest.ts";
+import { decodeMetadata } from "../codec/record.ts";
 import { type CommitRequest, type Driver, REPEATED_WITHIN_MS } from "../driver/driver.ts";
 import { formatRevision, newIncarnation } from "../driver/revision.ts";
 import { revisionConflict, StoreError } from "../errors.ts";
@@ -188,6 +189,41 @@ function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
   };
   contexts.set(factory, context as StoreContext<unknown>);
   return factory;
+}
+
+/**
+ * The name of a text that tells nobody who has no key of the stores what the text is: its SHA-256, and with a codec the SHA-256 of what
+ * the codec makes of that. The same for each call, unless the codec's newest key is another one.
+ */
+export function nameOfText(stores: StoreFactory<unknown>, text: string): string {
+  const digest = sha256(text);
+  const { codec = jsonCodec } = contexts.get(stores) ?? {};
+  if (codec === jsonCodec) return digest;
+  return sha256(codec.encode(digest, { threadId: "name", operationId: "name", kind: "m", index: 0 }));
+}
+
+/** How contents are stored elsewhere. */
+interface ContentCodec {
+  seal(key: string, content: Uint8Array): Uint8Array;
+  /** @throws StoreError `CORRUPT` for what `seal` has not made under this key. */
+  open(key: string, sealed: Uint8Array): Uint8Array;
+}
+
+/** The codec of the stores for contents that are stored elsewhere under a key; undefined if they are stored as they are. */
+export function contentCodecOf(stores: StoreFactory<unknown>): ContentCodec | undefined {
+  const { codec = jsonCodec } = contexts.get(stores) ?? {};
+  if (codec === jsonCodec) return undefined;
+  return {
+    seal(key, content) {
+      const write = { threadId: key, operationId: key, kind: "m", index: 0 } as const;
+      return new TextEncoder().encode(codec.encode(content, write));
+    },
+    open(key, sealed) {
+      const content = decodeMetadata(codec, new TextDecoder().decode(sealed), key);
+      if (content instanceof Uint8Array) return content;
+      throw new StoreError("CORRUPT", "what is stored of a file is not a file");
+    },
+  };
 }
 
 const { maxMessages, trimming, ttlMs } = storeOptionChecks;

@@ -1,0 +1,245 @@
+import { type IndexEntry, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
+import type { BlobStorage } from "./blob-storage.ts";
+import { blobThreads } from "./blob-threads.ts";
+import { sealedBlobs } from "./sealed-blobs.ts";
+
+/** How long a request of a process that died may be under way. */
+export const LATE_MS = 3_600_000;
+/** The beginning of the name of a scope's index. */
+const CONTENTS = "contents:";
+/** The id of the entry that says where a content is. All others of its key are its uses. */
+const PLACE = "place";
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A content that a message of a thread uses. */
+export interface BlobUse {
+  /** Random: no two messages have the same use. */
+  readonly id: string;
+  /** Whose content it is. */
+  readonly scope: string;
+  readonly digest: string;
+}
+
+/** What the entry of a content says. */
+interface PlaceValue {
+  /** The key in the storage. Absent: the content is erased. */
+  readonly key?: string | undefined;
+  /** The size of the content. */
+  readonly size?: number | undefined;
+  /** Whether it is not in the stores themselves. */
+  readonly elsewhere?: boolean | undefined;
+  readonly isErased?: boolean;
+}
+
+/**
+ * The contents of scopes. An entry of a scope's index is a use of a content, or says where the content is. Who adds a use advances the
+ * place by one version, from the one that was seen after the use was inserted; so does who saw no use any more and erases the content. Of
+ * two who advance from one version, one does.
+ */
+export class Contents {
+  readonly #stores: StoreFactory;
+  readonly #own: BlobStorage;
+  readonly #elsewhere: BlobStorage | undefined;
+  readonly #now: () => number;
+
+  constructor(stores: StoreFactory, elsewhere: BlobStorage | undefined, now: () => number) {
+    this.#stores = stores;
+    this.#own = blobThreads(stores);
+    this.#elsewhere = elsewhere && sealedBlobs(stores, elsewhere);
+    this.#now = now;
+  }
+
+  /**
+   * Adds a use, and stores the content if it is not there.
+   *
+   * @param options `isKept`: the use may be there, of an earlier call.
+   * @returns whether there is a content.
+   * @throws StoreError `CONFLICT` if the use was removed before.
+   */
+  async add(
+    use: BlobUse,
+    load: () => Promise<Uint8Array | undefined>,
+    { isKept = false, ...call }: CallOptions & { readonly isKept?: boolean } = {},
+  ): Promise<boolean> {
+    const { scope, digest, id } = use;
+    const index = this.#contentsOf(scope);
+    const isInserted = await index.insert({ key: digest, id }, { version: 0, order: 0, value: null }, call);
+    if (!isInserted && !isKept) throw taken();
+    const isNew = this.#elsewhere !== undefined;
+    let isPut = false;
+    let isMissing = false;
+    let size = 0;
+    let key: string | undefined;
+    const put = async () => {
+      if (isPut) return;
+      const content = await load();
+      isMissing = !content;
+      if (content) await this.#storageOf(isNew).put(id, content, call);
+      isPut = content !== undefined;
+      size = content?.length ?? 0;
+    };
+    const attempt = async () => {
+      const { place, uses } = await this.#find(scope, digest, call);
+      if (!uses.has(id)) throw taken();
+      const { isErased, ...before } = valueIn<PlaceValue>(place);
+      key = before.key;
+      if (place && !isErased) return await this.#advance(scope, place, before);
+      await put();
+      if (isMissing) return true;
+      if (key !== undefined) await this.#storageOf(before.elsewhere).delete(key, call);
+      key = id;
+      const value: PlaceValue = { key: id, size, ...(isNew && { elsewhere: true }) };
+      if (place) return await this.#advance(scope, place, value);
+      const content = { version: this.#now(), order: 0, value };
+      return await index.insert({ key: digest, id: PLACE }, content, call);
+    };
+    await untilDone(attempt);
+    // Another one was first.
+    if (isPut && key !== id) await this.#storageOf(isNew).delete(id, call);
+    return !isMissing;
+  }
+
+  /**
+   * Removes a use, and the content if it has no other.
+   *
+   * @param isAnnounced whether requests of the process that began the use may be under way.
+   */
+  async remove({ scope, digest, id }: BlobUse, isAnnounced: boolean, call: CallOptions): Promise<void> {
+    const index = this.#contentsOf(scope);
+    const late = { order: 0, expiresAt: this.#now() + LATE_MS };
+    const mark = { version: 1, value: { isGone: true }, ...late };
+    // In the place of a use that is not inserted yet, a mark refuses it.
+    if (!isAnnounced || !(await index.insert({ key: digest, id }, mark, call)))
+      await index.remove({ key: digest, id }, call);
+    let kept: string | undefined;
+    const attempt = async () => {
+      const { place, uses } = await this.#find(scope, digest, call);
+      const { key, elsewhere, isErased } = valueIn<PlaceValue>(place);
+      kept = isErased ? undefined : key;
+      if (uses.size > 0) return true;
+      kept = undefined;
+      const erased = { version: this.#now(), value: { isErased: true } satisfies PlaceValue, ...late };
+      if (!place) return !isAnnounced || (await index.insert({ key: digest, id: PLACE }, erased, call));
+      if (!isErased) {
+        await this.#advance(scope, place, { key, elsewhere, isErased: true });
+        return false;
+      }
+      if (key !== undefined) await this.#storageOf(elsewhere).delete(key, call);
+      else if (!isAnnounced) return true;
+      return await this.#advance(scope, place, { isErased: true }, late.expiresAt);
+    };
+    await untilDone(attempt);
+    if (isAnnounced && kept !== id) await this.#storageOf(this.#elsewhere !== undefined).delete(id, call);
+  }
+
+  /** A content, or its bytes from `start` to before `end`, and its size; undefined if it has no use. */
+  async read(
+    { scope, digest }: Omit<BlobUse, "id">,
+    { start, end, ...call }: CallOptions & { readonly start?: number; readonly end?: number } = {},
+  ): Promise<{ readonly content: Uint8Array; readonly size: number } | undefined> {
+    const range = { ...call, ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+    for (let before: string | undefined; ; ) {
+      const { key, size = 0, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+      // One that was stored anew meanwhile has another key.
+      if (key === undefined || key === before) return undefined;
+      const content = await this.#storageOf(elsewhere).get(key, range);
+      if (content) return { content, size };
+      before = key;
+    }
+  }
+
+  /** Whether a content is in a storage that this program does not know. */
+  async isUnknown({ scope, digest }: Omit<BlobUse, "id">, call: CallOptions): Promise<boolean> {
+    const { elsewhere = false } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    return elsewhere && !this.#elsewhere;
+  }
+
+  /** Whether a content is there as a whole. `"elsewhere"`: it is in a storage that this program does not know. */
+  async check(
+    { scope, digest }: Omit<BlobUse, "id">,
+    call: CallOptions = {},
+  ): Promise<"readable" | "missing" | "elsewhere"> {
+    const { isErased, elsewhere, size } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    if (elsewhere && !this.#elsewhere) return "elsewhere";
+    const content = isErased ? undefined : (await this.read({ scope, digest }, call))?.content;
+    return content && content.length === size ? "readable" : "missing";
+  }
+
+  /** A URL of a content, if it is in a storage that has URLs. */
+  async url(
+    { scope, digest }: Omit<BlobUse, "id">,
+    options: { readonly mediaType: string; readonly expiresInMs: number },
+    call: CallOptions = {},
+  ): Promise<string | undefined> {
+    if (!this.#elsewhere?.url) return undefined;
+    const { key, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    return elsewhere && key !== undefined ? await this.#elsewhere.url(key, options) : undefined;
+  }
+
+  /** @throws StoreError `UNSUPPORTED` for a content that is elsewhere, where this program knows no other place. */
+  #storageOf(isElsewhere: boolean | undefined): BlobStorage {
+    if (!isElsewhere) return this.#own;
+    if (this.#elsewhere) return this.#elsewhere;
+    throw unknownStorage();
+  }
+
+  /** Returns whether this advanced the place of a content from the version that was found. */
+  async #advance(
+    scope: string,
+    { key, id, version }: IndexEntry,
+    value: PlaceValue,
+    expiresAt?: number,
+  ): Promise<boolean> {
+    const next = version + 1;
+    const expiry = expiresAt !== undefined && { expiresAt };
+    const found = await this.#contentsOf(scope).update(
+      { key, id },
+      { version: next, order: 0, value, ...expiry },
+    );
+    return found !== null && found < next;
+  }
+
+  async #find(scope: string, digest: string, call: CallOptions) {
+    const entries = await this.#contentsOf(scope).entriesOf(digest, call);
+    const place = entries.find(({ id }) => id === PLACE);
+    const others = entries.filter((entry) => entry !== place && !valueIn<{ isGone?: boolean }>(entry).isGone);
+    return { place, uses: new Set(others.map(({ id }) => id)) };
+  }
+
+  #contentsOf(scope: string): StoreIndex {
+    return this.#stores.index(CONTENTS + scope);
+  }
+}
+
+function valueIn<T>(entry: IndexEntry | undefined): Partial<T> {
+  return Object(entry?.value);
+}
+
+/** A content, as its place says; undefined for any other entry of an index. */
+export function contentIn(index: string, entry: IndexEntry) {
+  const { key, size = 0, elsewhere = false, isErased = false } = valueIn<PlaceValue>(entry);
+  if (!index.startsWith(CONTENTS) || entry.id !== PLACE || key === undefined || isErased) return undefined;
+  return { scope: index.slice(CONTENTS.length), digest: entry.key, size, elsewhere };
+}
+
+/** The error of a call that needs a content in a storage that this program does not know. */
+export function unknownStorage(threadId?: string): StoreError {
+  return new StoreError(
+    "UNSUPPORTED",
+    "a file of the thread is in another storage than the stores: use a program whose chats have it as their option blobs",
+    threadId === undefined ? {} : { threadId },
+  );
+}
+
+function taken(): StoreError {
+  return new StoreError("CONFLICT", "the thread was written meanwhile; try again");
+}
+
+/** Repeats an attempt until it returns true. Of those that are in each other's way one always is done. */
+async function untilDone(attempt: () => Promise<boolean>): Promise<void> {
+  for (let made = 0; made < 100; made++) if (await attempt()) return;
+  throw taken();
+}
