@@ -88,7 +88,7 @@ const DEEP = { SCROLLBACK_DEEP: "1" };
 /** Parts of one stage run side by side; the next stage begins when they have ended. */
 type Plan = readonly (readonly Part[])[];
 const planOn = (...more: string[]): Plan => [
-  [servers(7, "redis", "mongodb", "dynamodb", "mariadb", "chromium", ...more), units],
+  [servers(7, "redis", "mongodb", "dynamodb", "mariadb", "s3", "chromium", ...more), units],
   [build],
   [onServers],
 ];

@@ -90,6 +90,17 @@ export async function dynamoInfo(
   return { product: isLocal ? "DynamoDB Local" : "DynamoDB", version: version ?? "of unknown version" };
 }
 
+/** No request returns the version. Only moto has an interface of its own beside that of S3. */
+export async function s3Info({ host, port, tls }: Endpoint): Promise<ServerInfo> {
+  const address = `http${tls ? "s" : ""}://${host}:${port}`;
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const buckets = await (await fetch(address, { signal })).text();
+  if (!buckets.includes("ListAllMyBucketsResult")) throw new Error("the server is not S3");
+  const moto = await fetch(`${address}/moto-api/data.json`, { signal });
+  await moto.body?.cancel();
+  return { product: moto.ok ? "moto" : "gofakes3", version: "of unknown version" };
+}
+
 /** The first value of the first row of the reply to a statement. */
 async function askPostgres({ host, port, tls, ...login }: Endpoint, database: string, statement: string) {
   const { Client } = await import("pg");

@@ -9,6 +9,7 @@ import {
   pgbouncerInfo,
   postgresInfo,
   redisInfo,
+  s3Info,
 } from "./identify.ts";
 import { run } from "./programs.ts";
 import { certificatePath, keyPath } from "./tls.ts";
@@ -102,6 +103,18 @@ function plain(name: string, { args, password, tls }: CommandOptions): readonly 
   return args;
 }
 
+/** Compiles a program of a Go module into a folder, for a stand-in. */
+async function goInstall(folder: string, of: string, program: string): Promise<void> {
+  await run("go", ["version"]).catch((cause: unknown) => {
+    throw new Error(
+      `the stand-in for ${of} is compiled by Go 1.25 or later, and there is no go on the PATH. Install Go from its own site (Debian's package may be older).`,
+      { cause },
+    );
+  });
+  // Static, because it runs on another system than the one that compiles it. Without debug information, for time and size.
+  await run("env", [`GOBIN=${folder}`, "CGO_ENABLED=0", "go", "install", "-ldflags=-s -w", program]);
+}
+
 /** Every server that the tests can start, by name. */
 export const servers = {
   redis: { ...redis("redis"), image: "redis:8", standIn: { suite: "forky" } },
@@ -141,15 +154,7 @@ export const servers = {
       suite: "forky",
       async download(folder) {
         const version = (await readFile(join(folder, "ferretdb-version"), "utf8")).trim();
-        await run("go", ["version"]).catch((cause: unknown) => {
-          throw new Error(
-            "the stand-in for MongoDB is compiled by Go 1.25 or later, and there is no go on the PATH. Install Go from its own site (Debian's package may be older).",
-            { cause },
-          );
-        });
-        const program = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${version}`;
-        // Static, because it runs on another system than the one that compiles it. Without debug information, for time and size.
-        await run("env", [`GOBIN=${folder}`, "CGO_ENABLED=0", "go", "install", "-ldflags=-s -w", program]);
+        await goInstall(folder, "MongoDB", `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${version}`);
       },
     },
   },
@@ -175,6 +180,22 @@ export const servers = {
         const to = [`-DoutputDirectory=${join(folder, "lib")}`, "-DincludeScope=runtime"];
         const how = ["--batch-mode", "--quiet", "--file", join(folder, "pom.xml")];
         await run("mvn", [...how, "dependency:copy-dependencies", ...to]);
+      },
+    },
+  },
+  /** Moto's server, or gofakes3 in its place. Both keep objects in memory, and accept any credentials. */
+  s3: {
+    image: "motoserver/moto:5.2.5",
+    port: 5000,
+    schemes: ["http"],
+    tls: { scheme: "https" },
+    command: (options) => [...plain("s3", options)],
+    identify: s3Info,
+    standIn: {
+      suite: "forky",
+      async download(folder) {
+        const version = (await readFile(join(folder, "gofakes3-version"), "utf8")).trim();
+        await goInstall(folder, "S3", `github.com/johannesboyne/gofakes3/cmd/gofakes3@${version}`);
       },
     },
   },

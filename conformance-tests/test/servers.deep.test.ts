@@ -71,6 +71,12 @@ describe("a server", () => {
     expect(await connected(server.port)).toBe(true);
   });
 
+  test("s3 starts and reports its product", async () => {
+    await using server = await startServer("s3");
+    expect(server.product).toMatch(/^(moto|gofakes3)$/);
+    expect(await connected(server.port)).toBe(true);
+  });
+
   test("can be removed while paused, and more than once", async () => {
     const server = await startServer("redis");
     await server.pause();

@@ -1,12 +1,15 @@
-import { Lists } from "@scrollback/collections";
-import { Parts } from "@scrollback/collections/internal";
+import { type BlobStorage, Lists } from "@scrollback/collections";
+import { Blobs, Parts } from "@scrollback/collections/internal";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, isId } from "@scrollback/store-core/driver";
-import { checkValue, isBoolean } from "@scrollback/store-core/internal";
+import { checkValue, isBoolean, nameOfText } from "@scrollback/store-core/internal";
+import { checkedBlobs } from "./blobs/checked-blobs.ts";
 import { callbacksOf } from "./callbacks.ts";
 import type { Chat, Identified } from "./chat.ts";
 import { checkMove, checkStoreOptions } from "./checks.ts";
 import { moveChat } from "./copy/move-chat.ts";
+import { ChatFiles } from "./files/chat-files.ts";
+import { sweepFiles } from "./files/sweep-files.ts";
 import { OwnedChats } from "./list/owned-chats.ts";
 import { rebuildLists } from "./list/rebuild-lists.ts";
 import type { ErrorSource } from "./read/context.ts";
@@ -51,6 +54,14 @@ export interface ChatStoreOptions<M extends Identified> {
   readonly maxSiblings?: number;
   /** The maximum size in bytes of what a chat keeps beside its path. What was left first goes. Default 16 MiB. */
   readonly maxSiblingBytes?: number;
+  /** Files of messages with at least this many bytes are stored apart. Default 65,536. */
+  readonly fileBytes?: number;
+  /**
+   * Where the contents of these files are stored: the same place in all processes. `createFolderBlobs` of `@scrollback/chats/folder` and
+   * `createS3Blobs` of `@scrollback/chats/s3` make storages. A call that takes longer than 2 minutes fails with `UNAVAILABLE`, and its
+   * signal is aborted; so does one that throws an error, unless that is a StoreError. Default: the message store itself.
+   */
+  readonly blobs?: BlobStorage;
   /**
    * Called with errors that no caller receives: of background work and of ends of runs, which are retried automatically, and of
    * callbacks. It is not awaited; what it throws becomes a warning of the process. Default: a warning of the process, each message at
@@ -76,7 +87,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
     const { leaseMs = 15_000, beatMs = 2_000, indexedLabels = [] } = options;
-    const { maxSiblings = 16, maxSiblingBytes = 16 * 1_048_576 } = options;
+    const { maxSiblings = 16, maxSiblingBytes = 16 * 1_048_576, fileBytes = 64 * 1_024 } = options;
     const callbacks = callbacksOf(options);
     const { onError } = callbacks;
     const stores = options.stores.withTraits(chatMessageTraits);
@@ -84,13 +95,20 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
       stores,
       onError: (error) => onError(error, "list"),
     });
+    const elsewhere = options.blobs && checkedBlobs(options.blobs);
     this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
     this.#context = {
       ...callbacks,
       ...{ stores, lists, background, leaseMs, beatMs, indexedLabels },
       ...{ parts: new Parts(stores), maxSiblings, maxSiblingBytes },
+      files: new ChatFiles(
+        new Blobs(stores, { elsewhere, now: callbacks.now }),
+        (base64) => nameOfText(stores, base64),
+        fileBytes,
+      ),
       ...{ runs: new Runs<M>(), followers: new Followers() },
+      release: (threadId, signal) => sweepFiles(this.#context, threadId, { incarnation: undefined, signal }),
     };
   }
 

@@ -94,6 +94,17 @@ export interface ChatEntry<M> {
   readonly status: MessageStatus;
   /** The reason of a failed answer. */
   readonly error?: string;
+  /**
+   * The ids of the files whose contents are not in the message, which has texts in their place: see {@link OwnedChats.withFiles}. Absent
+   * if the message is whole.
+   */
+  readonly files?: readonly string[];
+}
+
+/** How a call reads messages. */
+export interface ReadFiles {
+  /** `"contents"` (default): messages are whole. `"references"`: no file that is stored apart is loaded, see {@link ChatEntry.files}. */
+  readonly files?: "contents" | "references";
 }
 
 /** A page of a chat, at one revision. */

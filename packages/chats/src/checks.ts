@@ -2,6 +2,7 @@ import { jsonCodec, StoreError } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
+  hasMethods,
   invalid,
   isId,
   isObject,
@@ -61,6 +62,7 @@ const isLabelsWith =
 
 const signal = { signal: isSignal };
 const writeFields = { ...signal, operationId: isId, expectedRevision: isString };
+const readFiles = { files: isOneOf("contents", "references") };
 const placedFields = { ...writeFields, after: orNull(isMessageId) };
 const patchFields = {
   title: orNull(isString),
@@ -79,8 +81,11 @@ const isForkedFrom: Check = (value) => {
 
 /** The checks of each method's options. */
 export const optionChecks = {
-  read: { ...signal, limit: isCount, before: isString },
+  read: { ...signal, ...readFiles, limit: isCount, before: isString },
+  file: { ...signal, start: isCount, end: isCount },
+  "with-files": { ...signal, urlsForMs: isPositiveInteger },
   signal,
+  message: { ...signal, ...readFiles },
   write: writeFields,
   placed: placedFields,
   dropping: { ...placedFields, keepSibling: isBoolean },
@@ -110,7 +115,7 @@ export const optionChecks = {
     whileRunning: isOneOf("reject", "stop"),
     create: isObject,
   },
-  follow: { ...signal, everyMs: isTimerMs },
+  follow: { ...signal, ...readFiles, everyMs: isTimerMs },
   stop: { runId: isMessageId },
   move: { ...signal, from: isId, to: isId },
   end: {
@@ -213,6 +218,13 @@ const isIndexedLabels: Check = (value) =>
 const isSiblingCount: Check = (value) =>
   Number.isInteger(value) && (value as number) >= 2 ? undefined : "must be an integer of 2 or more";
 
+const isBlobStorage: Check = (value) => {
+  const problem = hasMethods("put", "get", "delete")(value);
+  if (problem) return problem;
+  const { url } = value as { readonly url?: unknown };
+  return url === undefined || !isFunction(url) ? undefined : ".url must be a function, or absent";
+};
+
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkStoreOptions(options: unknown): void {
   const checks = {
@@ -227,6 +239,8 @@ export function checkStoreOptions(options: unknown): void {
     indexedLabels: isIndexedLabels,
     maxSiblings: isSiblingCount,
     maxSiblingBytes: isPositiveInteger,
+    fileBytes: isPositiveInteger,
+    blobs: isBlobStorage,
   };
   checkOptions("ChatStore", options, checks, ["stores"]);
   const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };

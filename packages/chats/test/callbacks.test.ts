@@ -19,7 +19,14 @@ cycle.push(cycle);
 const wrongResults: Record<
   Exclude<
     keyof Options,
-    "stores" | "leaseMs" | "beatMs" | "indexedLabels" | "maxSiblings" | "maxSiblingBytes"
+    | "stores"
+    | "leaseMs"
+    | "beatMs"
+    | "indexedLabels"
+    | "maxSiblings"
+    | "maxSiblingBytes"
+    | "fileBytes"
+    | "blobs"
   >,
   unknown
 > = {

@@ -84,7 +84,7 @@ describe("requests", () => {
     await mine.deleteMessage("c", "q");
     expect(driver.take()).toEqual([READ, COMMIT, TELL, LIST]);
     await chats.move("c", { from: "ada", to: "eve" });
-    expect(driver.take()).toHaveLength(12);
+    expect(driver.take()).toHaveLength(13);
   });
 
   test("update to another list: another entry, and the first one is removed", async () => {
@@ -133,10 +133,10 @@ describe("requests", () => {
     await chats.flush();
     driver.take();
     await connect().mine.delete("c");
-    expect(driver.take()).toEqual([READ, TELL, "delete chat", LIST, REMOVE]);
+    expect(driver.take()).toEqual([READ, TELL, "delete chat", LIST, LIST, REMOVE]);
     await connect().mine.delete("c");
     // What an expired chat may have left.
-    expect(driver.take()).toEqual([READ, "delete chat", LIST, "entriesOf", "entriesOf"]);
+    expect(driver.take()).toEqual([READ, "delete chat", LIST, LIST, "entriesOf", "entriesOf"]);
   });
 
   test("siblings: to keep one costs two requests more; a read none; a switch three before and three behind it", async () => {
@@ -279,4 +279,60 @@ test("deleteAll lets other events of the process run between chats", async () =>
   await mine.deleteAll();
   isOver = true;
   expect(ticks).toBeGreaterThanOrEqual(8);
+});
+
+describe("requests for files", () => {
+  const ANNOUNCE = INSERT;
+  const USE = INSERT;
+  const PLACE = INSERT;
+  const LOOK = "entriesOf";
+  const ADVANCE = "updateEntry";
+  const SWEEP = LIST;
+
+  test("a new one: five before the commit; a stored one: four; two behind it", async () => {
+    const { driver, chats, mine } = setUp();
+    for (const id of ["c", "d"]) await mine.create({ id, messages: dialogue("q") });
+    await chats.flush();
+    driver.take();
+    const photo = `data:image/png;base64,${Buffer.alloc(100_000).toString("base64")}`;
+    const add = async (id: string) => {
+      await mine.append(id, [{ ...message("photo"), photo } as never]);
+      await chats.flush();
+      // The entry of the chat's list is told last.
+      return driver.take().slice(0, -1);
+    };
+    expect(await add("c")).toEqual([
+      ...[READ, ANNOUNCE, USE, LOOK, "commit content", PLACE],
+      ...[COMMIT, ADVANCE, SWEEP],
+    ]);
+    expect(await add("d")).toEqual([READ, ANNOUNCE, USE, LOOK, ADVANCE, COMMIT, ADVANCE, SWEEP]);
+    await mine.read("c");
+    expect(driver.take()).toEqual([READ, LOOK, "read content"]);
+    await mine.read("c", { files: "references" });
+    expect(driver.take()).toEqual([READ]);
+    const drop = async (id: string) => {
+      await mine.truncate(id, { from: "photo" });
+      await chats.flush();
+      return driver.take().slice(0, -1);
+    };
+    // The parts of the chat, and its files.
+    const sweeps = [LIST, SWEEP];
+    expect(await drop("d")).toEqual([READ, ADVANCE, COMMIT, REMOVE, LOOK, REMOVE, ...sweeps]);
+    expect(await drop("c")).toEqual([
+      ...[
+        READ,
+        ADVANCE,
+        COMMIT,
+        REMOVE,
+        LOOK,
+        ADVANCE,
+        LOOK,
+        "read content",
+        "delete content",
+        ADVANCE,
+        REMOVE,
+      ],
+      ...sweeps,
+    ]);
+  });
 });

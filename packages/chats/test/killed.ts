@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { StoreFactory } from "@scrollback/store-core";
 import { test } from "vitest";
 import { rounds } from "../../../conformance-tests/test/fixtures/rounds.ts";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
 import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { ChatStore } from "../src/index.ts";
 import type { ContractMessage } from "./contract/contract.ts";
-import { message, textsIn } from "./contract/values.ts";
+import { fileOf, message, textsIn } from "./contract/values.ts";
 
 const program = new URL("child.ts", import.meta.url);
 const ROUNDS = rounds(2, 4);
@@ -22,7 +23,7 @@ export function declareKilledTest(backend: string, newUrl: () => Promise<string>
       // A request that the server received before the kill may take effect after it.
       await sleep(250);
       // The unfinished run keeps half of the newest answer.
-      await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
+      await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5, fileBytes: 8 });
       const mine = chats.of("ada");
       const page = await mine.read(chatId);
       const ids = page?.entries.map((entry) => entry.message.id) ?? [];
@@ -32,7 +33,7 @@ export function declareKilledTest(backend: string, newUrl: () => Promise<string>
       for (const entry of page?.entries.slice(0, -1) ?? [])
         expect(entry).toMatchObject({
           status: "complete",
-          message: { content: expect.not.stringMatching("half") },
+          message: { content: expect.not.stringMatching(fileOf("half")) },
         });
       expect(page?.chat.messageCount).toBe(ids.length);
 
@@ -48,6 +49,16 @@ export function declareKilledTest(backend: string, newUrl: () => Promise<string>
       await run.end({ message: message("answer", "assistant", "whole"), status: "complete" });
       expect((await textsIn(mine, chatId)).slice(-2)).toEqual(["next", "whole"]);
       expect((await mine.read(chatId))?.entries.filter(({ status }) => status === "partial")).toEqual([]);
+      if (round < ROUNDS - 1) continue;
+      await mine.deleteAll();
+      expect(await storedContents(stores)).toEqual([]);
     }
   });
+}
+
+async function storedContents(stores: StoreFactory): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { threadId, count } of stores.iterateThreads({ prefix: "scrollback:content:" }))
+    if (count > 0) found.push(threadId);
+  return found;
 }

@@ -1,14 +1,9 @@
-import type {
-  AttributeValue,
-  TransactWriteItem,
-  TransactWriteItemsCommandInput,
-} from "@aws-sdk/client-dynamodb";
 import { sharedServer } from "@scrollback/conformance/servers";
 import type { ChatMessage, MessageStore, StoreOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoDriver } from "../src/dynamo-driver.ts";
-import type { Item } from "../src/item.ts";
+import { type Sent, watchCapacity } from "./capacity.ts";
 import { user } from "./messages.ts";
 import { itemsOf, makeTable, type TestTable } from "./table.ts";
 
@@ -16,49 +11,15 @@ import { itemsOf, makeTable, type TestTable } from "./table.ts";
 
 const server = sharedServer("dynamodb");
 let table: TestTable;
-/**
- * The requests so far, and the capacity units that the server reports for each. DynamoDB Local reports those of one action of a
- * transaction for all: so they are computed as the service documents them.
- */
-let sent: { action: string; units: number }[] = [];
+let sent: Sent[] = [];
 
 beforeAll(async () => {
   table = await makeTable((await server).url);
-  table.raw.middlewareStack.add(
-    (next, context) => async (args) => {
-      const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: "TOTAL" } });
-      const { TransactItems = [] } = args.input as TransactWriteItemsCommandInput;
-      const { ConsumedCapacity = [] } = result.output as { ConsumedCapacity?: Capacity | Capacity[] };
-      const units = [ConsumedCapacity].flat().reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
-      const action = String(context.commandName).replace(/Command$/, "");
-      sent.push({ action, units: TransactItems.length > 0 ? unitsOf(TransactItems) : units });
-      return result;
-    },
-    { step: "initialize" },
-  );
+  watchCapacity(table.raw, (one) => sent.push(one));
 });
 afterAll(async () => {
   await table[Symbol.asyncDispose]();
 });
-
-interface Capacity {
-  CapacityUnits?: number;
-}
-
-/** Two for each KB of each item. What is removed, or gets another expiry, has less than 1 KB in these tests. */
-const unitsOf = (actions: readonly TransactWriteItem[]) =>
-  actions.reduce((sum, { Put }) => sum + 2 * Math.ceil(sizeOf(Put?.Item ?? {}) / 1_024 || 1), 0);
-
-const sizeOf = (item: Item): number =>
-  Object.entries(item).reduce((sum, [name, value]) => sum + name.length + sizeOfValue(value), 0);
-
-function sizeOfValue({ S, N, B, L, M, BOOL }: AttributeValue): number {
-  if (S !== undefined) return Buffer.byteLength(S);
-  if (N !== undefined) return Math.ceil(N.length / 2) + 1;
-  if (L) return L.reduce((sum, one) => sum + 1 + sizeOfValue(one), 3);
-  if (M) return Object.entries(M).reduce((sum, [name, one]) => sum + 1 + name.length + sizeOfValue(one), 3);
-  return B?.length ?? (BOOL === undefined ? 0 : 1);
-}
 
 const DAY = 24 * 60 * 60 * 1_000;
 /** The driver's time. It passes with each look, so that operations are as old as those of a usual thread. */

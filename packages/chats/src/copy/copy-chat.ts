@@ -5,7 +5,7 @@ import { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "../read/head.ts";
-import { type ChatContinuation, writeContinuations } from "../siblings/copied-continuations.ts";
+import { type StoredContinuation, writeContinuations } from "../siblings/copied-continuations.ts";
 import type { ChatLocation } from "../threads.ts";
 import { commitPlan, takenId, type Written, whileOutdated } from "../write/write-chat.ts";
 
@@ -14,7 +14,7 @@ export interface ChatCopy<M extends Identified> {
   readonly method: string;
   readonly entries: readonly StoredEntry<M>[];
   /** What the chat keeps beside its path. Default: nothing. */
-  readonly continuations?: readonly ChatContinuation<M>[];
+  readonly continuations?: readonly StoredContinuation<M>[];
   /** The fields of the chat besides its messages. */
   readonly fields: { readonly [K in keyof Head]?: Head[K] | undefined };
   readonly operation: Operation | undefined;
@@ -84,7 +84,14 @@ async function copyNext<M extends Identified>(
     revision === null || continuations.length === 0
       ? undefined
       : (head?.parts ??
-        (await writeContinuations(context, location.threadId, revision, entries, continuations, signal)));
+        (await writeContinuations(
+          context,
+          location,
+          { revision, writes: head?.writes ?? 0 },
+          entries,
+          continuations,
+          signal,
+        )));
   const isBegun =
     view.entries.length <= entries.length &&
     view.entries.every((entry, index) => isSameEntry(entry, entries[index]));
@@ -103,7 +110,9 @@ function isCopyOf({ operationId, digest }: NonNullable<Head["copying"]>, marker:
 }
 
 function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined): boolean {
-  return other !== undefined && isSameMessage({ ...one, writes: 0 }, { ...other, writes: 0 });
+  if (!other) return false;
+  const [text, otherText] = [one, other].map(({ writes, uses, ...entry }) => entry);
+  return isSameMessage(text, otherText);
 }
 
 /** The title for a copy with these entries: without the message that it was made of, a chat has no title. */
@@ -117,11 +126,12 @@ export function copiedTitle<M extends Identified>(
 
 /** Copies an entry. A partial answer is completed by `closeAnswer` and stored as `"stopped"`. */
 export function copied<M>(entry: StoredEntry<M>, closeAnswer: (message: M) => M): StoredEntry<M> {
-  const { message, createdAt, updatedAt, status, error } = entry;
+  const { message, createdAt, updatedAt, status, error, uses } = entry;
   const isPartial = status === "partial";
   return newEntry(isPartial ? closeAnswer(message) : message, createdAt, {
     updatedAt,
     status: isPartial ? "stopped" : status,
     ...(error !== undefined && { error }),
+    ...(uses && { uses }),
   });
 }

@@ -53,7 +53,7 @@ export async function forkChat<M extends Identified>(
   const entries = at === undefined ? closed : closed.slice(0, index + 1);
   return await copyChat(context, target, {
     method: "fork",
-    entries: entries.map((entry) => copied(entry, context.closeAnswer)),
+    entries: entries.map((entry) => context.files.copied(source, copied(entry, context.closeAnswer))),
     fields: {
       ...{ labels, metadata, createdAt: now, updatedAt: now, activeAt: now },
       ...(title === undefined ? copiedTitle(head, entries) : { title, titleBy: "user" as const }),

@@ -4,7 +4,7 @@ import { encodeWrapped, isBoolean, isRecordTime, isText, sha256 } from "@scrollb
 import type { Chat, ChatEntry, Identified } from "../chat.ts";
 import { checkNewMessages, checkPatch, isMessageId, optionChecks } from "../checks.ts";
 import type { ChatContext } from "../read/context.ts";
-import type { StoredEntry } from "../read/entries.ts";
+
 import { operationOf } from "../read/head.ts";
 import { MAX_CONTINUATIONS } from "../siblings/continuations.ts";
 import type { ChatContinuation } from "../siblings/copied-continuations.ts";
@@ -40,10 +40,15 @@ export async function importChat<M extends Identified>(
   const chatId = id ?? idOfOperation(context.stores, owner, operationId);
   const operation =
     operationId === undefined ? undefined : operationOf(operationId, "import", sha256(encodeWrapped(data)));
-  return await copyChat(context, locationOf(owner, chatId), {
+  const location = locationOf(owner, chatId);
+  const extracted = (all: readonly ChatEntry<M>[]) =>
+    all.map(({ files, message, ...entry }) =>
+      copied({ ...entry, message: context.files.extract(location, message), writes: 0 }, context.closeAnswer),
+    );
+  return await copyChat(context, location, {
     method: "import",
-    entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),
-    continuations,
+    entries: extracted(entries),
+    continuations: continuations.map((one) => ({ ...one, entries: extracted(one.entries) })),
     fields: {
       ...copiedTitle(chat, entries),
       ...{ pinned, archived, labels, metadata, forkedFrom },
@@ -85,10 +90,7 @@ function parseExport<M extends Identified>(context: ChatContext<M>, data: unknow
     checkContinuations(context, entries, continuations);
     return {
       ...{ chat, entries: entries as ChatEntry<M>[] },
-      continuations: (continuations as readonly ChatContinuation<M>[]).map((one) => ({
-        ...one,
-        entries: one.entries.map((entry) => copied({ ...entry, writes: 0 }, context.closeAnswer)),
-      })),
+      continuations: continuations as readonly ChatContinuation<M>[],
     };
   } catch (cause) {
     if (StoreError.is(cause, "INVALID_STATE")) throw cause;

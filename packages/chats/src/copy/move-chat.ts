@@ -2,7 +2,7 @@ import { StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "../chat.ts";
 import { deleteChat } from "../list/delete-chats.ts";
 import { ChatView } from "../read/chat-view.ts";
-import { withLostAnswer } from "../read/entries.ts";
+import { type StoredEntry, withLostAnswer } from "../read/entries.ts";
 import { chatOf, isRunning, operationOf, withOperation } from "../read/head.ts";
 import type { RunContext } from "../run/runs.ts";
 import { readContinuations } from "../siblings/copied-continuations.ts";
@@ -62,10 +62,12 @@ export async function moveChat<M extends Identified>(
     ...fields
   } = fixed.head;
   const operation = operationOf(id, "move", incarnation);
+  const kept = await readContinuations(context, source.threadId, parts, signal);
+  const fromSource = (entry: StoredEntry<M>) => context.files.copied(source, entry);
   const moved = await copyChat(context, target, {
     method: "move",
-    entries: fixed.entries,
-    continuations: await readContinuations(context, source.threadId, parts, signal),
+    entries: fixed.entries.map(fromSource),
+    continuations: kept.map((one) => ({ ...one, entries: one.entries.map(fromSource) })),
     fields: { ...fields, operations: withOperation(fixed.head, operation) },
     operation,
     signal,

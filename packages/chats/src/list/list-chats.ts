@@ -26,7 +26,7 @@ export async function listChats<M extends Identified>(
     isTold: isSummary,
     index: indexOf(nameOf(owner), archived, facet),
     memberOf: ({ key }: { key: string }) =>
-      memberOf<M>(stores, locationOf(owner, key), (error) => onError(error, "list")),
+      memberOf(context, locationOf(owner, key), (error) => onError(error, "list")),
   };
   try {
     const page = await lists.page(request);

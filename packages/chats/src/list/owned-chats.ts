@@ -2,6 +2,7 @@
 import { checkMessages, checkValue, isFunction, resultNow } from "@scrollback/store-core/internal";
 import type {
   Chat,
+  ChatEntry,
   ChatList,
   ChatMessageEntry,
   ChatPage,
@@ -13,6 +14,7 @@ import type {
   MessageStatus,
   NewChat,
   Placed,
+  ReadFiles,
   SiblingGroup,
 } from "../chat.ts";
 import {
@@ -28,7 +30,7 @@ import { type ChatExport, exportOf } from "../copy/export-chat.ts";
 import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
 import { type ImportOptions, importChat } from "../copy/import-chat.ts";
 import { ChatView, FIRST_LOOK, OutdatedError } from "../read/chat-view.ts";
-import { publicEntry } from "../read/entries.ts";
+import { publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type ChatChange, type FollowOptions, followChat } from "../read/follow-chat.ts";
 import { chatOf, type Head, newHead } from "../read/head.ts";
 import { listedAs, memberOf } from "../read/listed-chat.ts";
@@ -40,7 +42,7 @@ import {
   stopRun,
 } from "../run/begin-run.ts";
 import type { ChatRun, RunContext } from "../run/runs.ts";
-import { readContinuations } from "../siblings/copied-continuations.ts";
+import { type ChatContinuation, readContinuations } from "../siblings/copied-continuations.ts";
 import { planDeleteSibling, planSwitch } from "../siblings/switch-chat.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
 import {
@@ -86,8 +88,9 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   async create(chat: NewChat<M> = {}, options: Omit<ChatWrite, "expectedRevision"> = {}): Promise<Chat> {
     checkPatch("create", chat, "create");
-    const { messages = [], forkedFrom, id: given, ...patch } = chat;
-    checkNewMessages("create", messages, this.#context.check);
+    const { messages: whole = [], forkedFrom, id: given, ...patch } = chat;
+    checkNewMessages("create", whole, this.#context.check);
+    const messages = whole.map((message) => this.#extract(message));
     const { operationId } = options;
     const chatId = given ?? idOfOperation(this.#context.stores, this.ownerId, operationId);
     checkChat("create", chatId, options, "create-options");
@@ -118,7 +121,7 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   async read(
     chatId: string,
-    options: { limit?: number; before?: string; signal?: AbortSignal } = {},
+    options: ReadFiles & { limit?: number; before?: string; signal?: AbortSignal } = {},
   ): Promise<ChatPage<M> | undefined> {
     checkChat("read", chatId, options, "read");
     return await this.#read(chatId, options);
@@ -128,9 +131,9 @@ export class OwnedChats<M extends Identified = Identified> {
   async readMessage(
     chatId: string,
     messageId: string,
-    options: { signal?: AbortSignal } = {},
+    options: ReadFiles & { signal?: AbortSignal } = {},
   ): Promise<ChatMessageEntry<M> | undefined> {
-    checkChat("readMessage", chatId, options, "signal");
+    checkChat("readMessage", chatId, options, "message");
     checkValue("readMessage", "messageId", isMessageId, messageId);
     const find = async () => {
       const found = await this.#view(chatId, { ...options, limit: FIRST_LOOK });
@@ -138,7 +141,9 @@ export class OwnedChats<M extends Identified = Identified> {
       const { view, chat } = found;
       const index = await view.findIndex(({ message }) => message.id === messageId);
       const entry = view.entries[index];
-      return entry && { chat, entry: publicEntry(entry) };
+      if (!entry) return undefined;
+      const [whole] = await this.#restored(chatId, [publicEntry(entry)], options);
+      return whole && { chat, entry: whole };
     };
     return await whileOutdated("readMessage", find, options);
   }
@@ -176,9 +181,9 @@ export class OwnedChats<M extends Identified = Identified> {
             : patch;
         if (fields === undefined) return undefined;
         checkPatch("update", fields);
-        const { titleOf } = fields;
+        const titleOf = fields.titleOf && this.#extract(fields.titleOf);
         if (titleOf) await view.findIndex(({ message }) => message.id === titleOf.id);
-        return { head: patched("update", head, fields, view.entries) };
+        return { head: patched("update", head, { ...fields, ...(titleOf && { titleOf }) }, view.entries) };
       },
     });
     return chat;
@@ -196,9 +201,10 @@ export class OwnedChats<M extends Identified = Identified> {
    *
    * @throws StoreError `CONFLICT` if a different message has that id, or the last message is not `after`.
    */
-  async append(chatId: string, messages: readonly M[], options: Placed = {}): Promise<Chat> {
+  async append(chatId: string, added: readonly M[], options: Placed = {}): Promise<Chat> {
     checkChat("append", chatId, options, "placed");
-    checkNewMessages("append", messages, this.#context.check);
+    checkNewMessages("append", added, this.#context.check);
+    const messages = added.map((message) => this.#extract(message));
     const { after } = options;
     const { chat } = await this.#write(chatId, {
       method: "append",
@@ -223,8 +229,9 @@ export class OwnedChats<M extends Identified = Identified> {
     checkChat("upsert", chatId, options, "upsert");
     checkMessages("upsert", [message], this.#context.check);
     const { after, status } = options;
-    return await this.#place("upsert", chatId, options, [message, after, status], (view, head, now) =>
-      planUpsert(view, head, message, status, now),
+    const stored = this.#extract(message);
+    return await this.#place("upsert", chatId, options, [stored, after, status], (view, head, now) =>
+      planUpsert(view, head, stored, status, now),
     );
   }
 
@@ -239,9 +246,10 @@ export class OwnedChats<M extends Identified = Identified> {
     checkValue("edit", "messageId", isMessageId, messageId);
     checkMessages("edit", [message], this.#context.check);
     const { after, keepSibling = false } = options;
-    const intent = [messageId, message, after, keepSibling];
+    const stored = this.#extract(message);
+    const intent = [messageId, stored, after, keepSibling];
     return await this.#place("edit", chatId, options, intent, (view, head, now) =>
-      planEdit(this.#context, view, head, messageId, message, keepSibling, now),
+      planEdit(this.#context, view, head, messageId, stored, keepSibling, now),
     );
   }
 
@@ -388,7 +396,11 @@ export class OwnedChats<M extends Identified = Identified> {
         (await this.get(chatId, options))?.revision !== chat.revision
       )
         throw new OutdatedError("the chat has changed while it was exported");
-      return exportOf({ chat, entries: view.entries.map(publicEntry) }, kept, this.#context.closeAnswer);
+      const whole = (entries: readonly StoredEntry<M>[]) =>
+        this.#restored(chatId, entries.map(publicEntry), options);
+      const continuations: ChatContinuation<M>[] = [];
+      for (const one of kept) continuations.push({ ...one, entries: await whole(one.entries) });
+      return exportOf({ chat, entries: await whole(view.entries) }, continuations, this.#context.closeAnswer);
     };
     return await whileOutdated("export", read, options);
   }
@@ -492,19 +504,70 @@ export class OwnedChats<M extends Identified = Identified> {
     return chat;
   }
 
+  /**
+   * The content of a file, see {@link ChatEntry.files}, or its bytes from `start` to before `end`, and the size of the whole content.
+   * Undefined if no chat of the owner has it.
+   */
+  async readFile(
+    fileId: string,
+    options: { readonly start?: number; readonly end?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<{ readonly content: Uint8Array; readonly size: number } | undefined> {
+    checkChat("readFile", fileId, options, "file");
+    const { ownerName } = locationOf(this.ownerId, this.ownerId);
+    return await this.#context.files.read(ownerName, fileId, options);
+  }
+
+  /**
+   * A value with the contents of files in the place of their references, at any depth: a message that was read with references, or model
+   * messages that were made of it. Loads only files to which the value has references.
+   *
+   * @param fileIds what may be loaded: {@link ChatEntry.files}. References to other files, and to files that are not there, stay.
+   * @param options `urlsForMs`: where `blobs` has URLs, they take the place of data URLs, and can be read for so many milliseconds. Default:
+   *   contents alone.
+   */
+  async withFiles<T>(
+    value: T,
+    fileIds: readonly string[],
+    options: { readonly urlsForMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<T> {
+    checkChat("withFiles", this.ownerId, options, "with-files");
+    const { ownerName } = locationOf(this.ownerId, this.ownerId);
+    return await this.#context.files.put(ownerName, value, fileIds, options);
+  }
+
+  /** A message as it is stored: with references in the place of its large files. Writes take it as they take the whole message. Does no I/O. */
+  withoutFiles(message: M): M {
+    checkMessages("withoutFiles", [message], this.#context.check);
+    return this.#extract(message);
+  }
+
+  #extract<T extends object>(message: T): T {
+    return this.#context.files.extract(locationOf(this.ownerId, this.ownerId), message);
+  }
+
+  async #restored(
+    chatId: string,
+    entries: ChatEntry<M>[],
+    { files = "contents", signal }: ReadFiles & { signal?: AbortSignal },
+  ): Promise<ChatEntry<M>[]> {
+    if (files === "references") return entries;
+    return await this.#context.files.restore(locationOf(this.ownerId, chatId), entries, signal);
+  }
+
   async #write(chatId: string, request: WriteRequest<M>): Promise<Written<M>> {
     return await writeChat(this.#context, locationOf(this.ownerId, chatId), request);
   }
 
   async #read(
     chatId: string,
-    options: { limit?: number; before?: string; signal?: AbortSignal },
+    options: ReadFiles & { limit?: number; before?: string; signal?: AbortSignal },
   ): Promise<ChatPage<M> | undefined> {
     const found = await this.#view(chatId, options);
     if (!found) return undefined;
     const { chat, view } = found;
     const { older } = view;
-    return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
+    const entries = await this.#restored(chatId, view.entries.map(publicEntry), options);
+    return { chat, entries, ...(older !== undefined && { older }) };
   }
 
   /** A chat that exists, with its newest entries. */
@@ -517,7 +580,7 @@ export class OwnedChats<M extends Identified = Identified> {
     const view = await ChatView.read<M>(stores, location.threadId, options);
     if (!view.head || view.head.copying || view.revision === null) return undefined;
     // A process that died after its commit may not have told the lists.
-    lists.seen(memberOf<M>(stores, location), listedAs(view.head, view.revision, view.expiresAt));
+    lists.seen(memberOf(this.#context, location), listedAs(view.head, view.revision, view.expiresAt));
     return { chat: chatOf(view.head, view.revision, this.#context), view };
   }
 }

@@ -22,7 +22,7 @@ export async function rebuildLists<M extends Identified>(
     if (view === "unreadable" || !view.head || view.revision === null) continue;
     const { head, revision, expiresAt } = view;
     const [, , ownerName = ""] = threadId.split(":");
-    const member = memberOf<M>(stores, { threadId, ownerName, chatId: head.id });
+    const member = memberOf(context, { threadId, ownerName, chatId: head.id });
     await lists.place(member, listedAs(head, revision, expiresAt), indexesOf(ownerName, head, indexedLabels));
     count++;
   }

@@ -2,6 +2,7 @@ import type { Lists } from "@scrollback/collections";
 import type { Parts } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "../chat.ts";
+import type { ChatFiles } from "../files/chat-files.ts";
 import type { SiblingBounds } from "../siblings/continuations.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
@@ -18,6 +19,9 @@ export interface ChatContext<M extends Identified> extends SiblingBounds {
   readonly stores: StoreFactory;
   readonly lists: Lists<StoredSummary, ListedChat>;
   readonly parts: Parts;
+  readonly files: ChatFiles;
+  /** Releases the files of a chat that was deleted. */
+  release(threadId: string, signal: AbortSignal | undefined): Promise<void>;
   /** The labels that have lists of their own. */
   readonly indexedLabels: readonly string[];
   /** Returns the problem of a message, with its id and role, or undefined. */

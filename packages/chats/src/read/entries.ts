@@ -3,6 +3,7 @@ import { type ChatMessage, jsonCodec, StoreError, type ThreadPage } from "@scrol
 import { isObject } from "@scrollback/store-core/driver";
 import { isCount } from "@scrollback/store-core/internal";
 import type { ChatEntry, Identified, LastMessage } from "../chat.ts";
+import { filesOf, type StoredFile } from "../files/extract.ts";
 
 const PREVIEW_CHARACTERS = 160;
 
@@ -10,11 +11,22 @@ const PREVIEW_CHARACTERS = 160;
 export interface StoredEntry<M> extends ChatEntry<M> {
   /** The chat's number of commits when the entry was written. Never decreases along a chat. */
   readonly writes: number;
+  /** What is stored apart from the message. Absent if nothing is. */
+  readonly uses?: readonly StoredFile[];
 }
 
 /** An entry that is not stored yet. The commit sets its number. */
-export function newEntry<M>(message: M, now: number, fields: Partial<ChatEntry<M>> = {}): StoredEntry<M> {
-  return { message, createdAt: now, updatedAt: now, status: "complete", ...fields, writes: 0 };
+export function newEntry<M>(message: M, now: number, fields: Partial<StoredEntry<M>> = {}): StoredEntry<M> {
+  return withMessage({ createdAt: now, updatedAt: now, status: "complete", ...fields, writes: 0 }, message);
+}
+
+/** An entry with another message: one that is new, with its own files, or one that was made of the entry's. */
+export function withMessage<M>(
+  { uses: before, ...entry }: Omit<StoredEntry<M>, "message">,
+  message: M,
+): StoredEntry<M> {
+  const uses = filesOf(Object(message)) ?? before ?? [];
+  return { ...entry, message, ...(uses.length > 0 && { uses }) };
 }
 
 export function messageOf<M extends Identified>(entry: StoredEntry<M>): ChatMessage {
@@ -45,8 +57,12 @@ function entryProblem(value: unknown): string | undefined {
 }
 
 /** The public fields of an entry. */
-export function publicEntry<M>({ writes, ...entry }: ChatEntry<M> & { writes?: number }): ChatEntry<M> {
-  return entry;
+export function publicEntry<M>({
+  writes,
+  uses,
+  ...entry
+}: ChatEntry<M> & Partial<Pick<StoredEntry<M>, "writes" | "uses">>): ChatEntry<M> {
+  return uses ? { ...entry, files: uses.map(({ digest }) => digest) } : entry;
 }
 
 /** Whether two messages have the same stored text. */

@@ -1,4 +1,4 @@
-import type { Chat, ChatEntry, Identified } from "../chat.ts";
+import type { Chat, ChatEntry, Identified, ReadFiles } from "../chat.ts";
 import type { ChatLocation } from "../threads.ts";
 import { ChatView, FIRST_LOOK, OutdatedError } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
@@ -22,7 +22,7 @@ export type ChatChange<M> =
   | { readonly type: "gone" };
 
 /** The options of {@link OwnedChats.follow}. */
-export interface FollowOptions {
+export interface FollowOptions extends ReadFiles {
   /**
    * The interval in milliseconds at which writes of other processes are read. Default 1,000; 10,000 for stores that give hints of them
    * (`StoreFactory.watch`), which are then read at once.
@@ -37,18 +37,23 @@ type Followed<M> = ChatView<M> & { readonly head: Head; readonly revision: strin
 export async function* followChat<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
-  { everyMs, signal }: FollowOptions,
+  { everyMs, files = "contents", signal }: FollowOptions,
 ): AsyncGenerator<ChatChange<M>, void, undefined> {
   const follower = context.followers.follow(location.threadId);
   const look = (limit: number | undefined) =>
     ChatView.read<M>(context.stores, location.threadId, { limit, signal });
+  const changed = async (view: Followed<M>, seen: number) => {
+    const change = changeOf(context, view, seen);
+    if (files === "references") return change;
+    return { ...change, entries: await context.files.restore(location, change.entries, signal) };
+  };
   try {
     // Before the first read, so that no change comes between the two.
     using watch = context.stores.watch(location.threadId, follower.wake);
     const interval = everyMs ?? (watch ? HINTED_EVERY_MS : DEFAULT_EVERY_MS);
     let view = await look(undefined);
     if (!isThere(view)) return yield { type: "gone" };
-    yield changeOf(context, view, 0);
+    yield await changed(view, 0);
     let { incarnation, writes } = view.head;
     while (!signal?.aborted) {
       // True after a write of this process, or a hint of another one's: it is then read at once.
@@ -66,7 +71,7 @@ export async function* followChat<M extends Identified>(
       }
       view = next;
       ({ incarnation, writes } = next.head);
-      yield changeOf(context, next, seen);
+      yield await changed(next, seen);
     }
   } catch (error) {
     if (!signal?.aborted) throw error;
@@ -93,7 +98,7 @@ function changeOf<M extends Identified>(
   context: ChatContext<M>,
   { head, revision, count, entries }: Followed<M>,
   seen: number,
-): ChatChange<M> {
+): Extract<ChatChange<M>, { type: "changed" }> {
   const changed = entries.filter(({ writes }) => writes > seen);
   const index = count - changed.length;
   return { type: "changed", chat: chatOf(head, revision, context), index, entries: changed.map(publicEntry) };

@@ -24,15 +24,23 @@ export function listedAs(head: Head, revision: Revision, expiresAt?: number): Li
   return { ...draftOf(head), ...{ head, revision, incarnation, listed, expiresAt } };
 }
 
+/** What a chat's lists need. */
+interface MemberContext {
+  readonly stores: StoreFactory;
+  /** Releases the files of a chat that was deleted. */
+  release(threadId: string, signal: AbortSignal | undefined): Promise<void>;
+}
+
 /** A chat for its lists: the owner may be known only as a part of the thread id. `report` gets the error of a damaged one. */
 export function memberOf<M extends Identified>(
-  stores: StoreFactory,
+  { stores, release }: MemberContext,
   { threadId, chatId: key, ownerName }: Omit<ChatLocation, "owner">,
   report?: (error: unknown) => void,
 ): Member<StoredSummary, ListedChat> {
   return {
     ...{ threadId, key },
     parts: ({ head }) => partsOf(head),
+    release: (signal) => release(threadId, signal),
     // Only deletions ask for them.
     get bases() {
       return basesOf(ownerName);

@@ -187,7 +187,10 @@ export class ActiveRun<M extends Identified> {
         fields.status === "complete" ? before.message : this.#context.closeAnswer(before.message);
       return { entries: view.entries.with(index, { ...before, ...fields, message, updatedAt: now }) };
     }
-    const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
+    const message = this.#context.files.extract(
+      this.#location,
+      answer.id === this.messageId ? answer : { ...answer, id: this.messageId },
+    );
     const answerText = jsonCodec.encode(message);
     const isKept =
       before?.status === fields.status &&

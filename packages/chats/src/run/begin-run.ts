@@ -3,7 +3,14 @@ import { resultNow, sleep, uuidV7 } from "@scrollback/store-core/internal";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "../chat.ts";
 import { checkRunChange } from "../checks.ts";
 import { ChatView } from "../read/chat-view.ts";
-import { isSameMessage, LOST, newEntry, publicEntry, type StoredEntry } from "../read/entries.ts";
+import {
+  isSameMessage,
+  LOST,
+  newEntry,
+  publicEntry,
+  type StoredEntry,
+  withMessage,
+} from "../read/entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "../read/head.ts";
 import { firstIds } from "../siblings/continuations.ts";
 import { leavingFrom } from "../siblings/leave.ts";
@@ -124,8 +131,13 @@ async function begin<M extends Identified>(
           const entries = before
             ? closedEntries(context, view.entries, before, stopped?.id, now)
             : view.entries;
-          const change =
+          const decided =
             typeof asked === "function" ? decide(context, asked, entries, stopped?.messageId) : asked;
+          const { append } = decided;
+          const change: RunChange<M> = {
+            ...decided,
+            ...(append && { append: append.map((one) => context.files.extract(location, one)) }),
+          };
           if (!view.head && !change.append?.length) throw missingChat("begin");
           const next = changedEntries(entries, change, now);
           // A repeated call adds nothing, and its `after` is the last message no more. The end of a run changes the last message.
@@ -213,7 +225,8 @@ function changedEntries<M extends Identified>(
   const added = append.flatMap((message) => {
     const isOfId = (entry: StoredEntry<M>) => entry.message.id === message.id;
     const before = keepSibling ? undefined : dropped.findLast(isOfId);
-    if (before) return before.message === message ? [before] : [{ ...before, message, updatedAt: now }];
+    if (before)
+      return before.message === message ? [before] : [withMessage({ ...before, updatedAt: now }, message)];
     const stays = entries.slice(0, keep).findLast(isOfId);
     if (!stays) return [newEntry(message, now)];
     if (dropped.length === 0 && isSameMessage(stays.message, message)) return [];
@@ -247,7 +260,10 @@ function closedEntries<M extends Identified>(
   const fields = run.id === fenced ? { status: "stopped" as const } : LOST;
   return entries.with(
     index,
-    newEntry(closeAnswer(entry.message), now, { createdAt: entry.createdAt, ...fields }),
+    newEntry(closeAnswer(entry.message), now, {
+      ...{ createdAt: entry.createdAt, ...fields },
+      ...(entry.uses && { uses: entry.uses }),
+    }),
   );
 }
 

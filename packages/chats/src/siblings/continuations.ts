@@ -21,6 +21,8 @@ export interface Continuation {
   readonly expiresAt?: number;
   /** Its encoded size. */
   readonly bytes: number;
+  /** Whether its messages have files. */
+  readonly files?: true;
 }
 
 /** The continuations of a chat that are not active, by the ids of their parts. */

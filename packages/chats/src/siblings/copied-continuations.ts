@@ -2,6 +2,7 @@ import type { Revision } from "@scrollback/store-core";
 import type { ChatEntry, Identified } from "../chat.ts";
 import type { ChatContext } from "../read/context.ts";
 import { entryOf, type StoredEntry } from "../read/entries.ts";
+import type { ChatLocation } from "../threads.ts";
 import type { Continuation, Continuations } from "./continuations.ts";
 import { storePart } from "./leave.ts";
 
@@ -18,6 +19,11 @@ export interface ChatContinuation<M> {
   readonly entries: readonly ChatEntry<M>[];
 }
 
+/** A continuation as it is stored. */
+export interface StoredContinuation<M> extends ChatContinuation<M> {
+  readonly entries: readonly StoredEntry<M>[];
+}
+
 /**
  * The continuations of a chat, each after the one that it branches off. Those that are not there any more are left out, with what
  * branches off them.
@@ -27,9 +33,9 @@ export async function readContinuations<M extends Identified>(
   threadId: string,
   all: Continuations,
   signal: AbortSignal | undefined,
-): Promise<ChatContinuation<M>[]> {
-  const read = async (of: string | undefined): Promise<ChatContinuation<M>[]> => {
-    const found: ChatContinuation<M>[] = [];
+): Promise<StoredContinuation<M>[]> {
+  const read = async (of: string | undefined): Promise<StoredContinuation<M>[]> => {
+    const found: StoredContinuation<M>[] = [];
     for (const [id, one] of Object.entries(all)) {
       if (one.in !== of) continue;
       const page = await parts.read(threadId, id, { signal });
@@ -43,13 +49,13 @@ export async function readContinuations<M extends Identified>(
   return await read(undefined);
 }
 
-/** Stores continuations as parts of a thread, for the commit at `base` that names them. */
+/** Stores continuations as parts of a chat's thread, for the commit at `base` that names them. */
 export async function writeContinuations<M extends Identified>(
   context: ChatContext<M>,
-  threadId: string,
-  base: Revision,
+  location: ChatLocation,
+  base: { readonly revision: Revision; readonly writes: number },
   path: readonly StoredEntry<M>[],
-  all: readonly ChatContinuation<M>[],
+  all: readonly StoredContinuation<M>[],
   signal: AbortSignal | undefined,
 ): Promise<Continuations> {
   const made = new Map<string, readonly [part: string, Continuation]>();
@@ -58,8 +64,9 @@ export async function writeContinuations<M extends Identified>(
     const branch: readonly ChatEntry<M>[] = of === undefined ? path : (entriesOf.get(of) ?? []);
     const before = behind === null ? -1 : branch.findLastIndex(({ message }) => message.id === behind);
     const beside = branch[before + 1];
-    const stored = { behind, leftAt, entries: entries.map((entry) => ({ ...entry, writes: 0 })) };
-    const [part, continuation] = await storePart(context, threadId, base, stored, signal);
+    const { append } = await context.files.prepare(location, base, { append: entries }, signal);
+    const stored = { behind, leftAt, entries: append.map((entry) => ({ ...entry, writes: 0 })) };
+    const [part, continuation] = await storePart(context, location.threadId, base.revision, stored, signal);
     made.set(id, [
       part,
       {

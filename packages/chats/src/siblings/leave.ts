@@ -85,6 +85,7 @@ export async function storePart<M extends Identified>(
     leftAt,
     bytes: byteLength(jsonCodec.encode(messages)),
     ...(ttlMs !== undefined && { expiresAt: now() + ttlMs }),
+    ...(entries.some(({ uses }) => uses) && { files: true as const }),
   };
   return [part, continuation];
 }

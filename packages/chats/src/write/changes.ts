@@ -4,7 +4,7 @@ import type { ChatPatch, Identified, MessageStatus, Placed } from "../chat.ts";
 import { checkSizes } from "../checks.ts";
 import type { ChatView } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
-import { isSameContent, isSameMessage, newEntry, type StoredEntry } from "../read/entries.ts";
+import { isSameContent, isSameMessage, newEntry, type StoredEntry, withMessage } from "../read/entries.ts";
 import { type Head, isRunning } from "../read/head.ts";
 import { leavingFrom } from "../siblings/leave.ts";
 import { checkAfter, NO_TITLE, type Plan } from "./write-chat.ts";
@@ -108,7 +108,7 @@ export async function planUpsert<M extends Identified>(
   // An error belongs to its status.
   const isKept = status === undefined || status === before.status;
   const kept = isKept ? before : newEntry(message, now, { status, createdAt: before.createdAt });
-  return { entries: view.entries.with(index, { ...kept, message, updatedAt: now }) };
+  return { entries: view.entries.with(index, withMessage({ ...kept, updatedAt: now }, message)) };
 }
 
 export async function planEdit<M extends Identified>(

@@ -1,9 +1,12 @@
+import { type BlobUse, concernsAll } from "@scrollback/collections/internal";
 import { type Cursor, type Revision, StoreError } from "@scrollback/store-core";
 import { retry } from "@scrollback/store-core/internal";
 import type { Chat, ChatWrite, Identified } from "../chat.ts";
+import type { FileChange } from "../files/chat-files.ts";
+import { sweepFiles } from "../files/sweep-files.ts";
 import { ChatView, OutdatedError } from "../read/chat-view.ts";
 import type { ChatContext } from "../read/context.ts";
-import { isSameContent, lastMessageOf, messageOf, type StoredEntry } from "../read/entries.ts";
+import { entryOf, isSameContent, lastMessageOf, messageOf, type StoredEntry } from "../read/entries.ts";
 import {
   chatOf,
   type Head,
@@ -203,14 +206,31 @@ export async function commitPlan<M extends Identified>(
     writes,
   });
   const sweep = () => context.parts.sweep(location.threadId, { named: Object.keys(parts) });
-  const written = await commit(context, location, { method, signal }, view, {
-    head: next,
-    drop,
-    append,
-  }).catch((error) => {
+  const state = { revision: view.revision, writes: base.writes };
+  const gone = await entriesOfGone<M>(context, location.threadId, parts, continuations, enters, signal);
+  const dropped = [...view.entries.slice(kept), ...gone];
+  const stays = leaves?.entries ?? [];
+  let files: FileChange<M> | undefined;
+  const added = new Set<BlobUse>();
+  const write = async () => {
+    files = await context.files
+      .prepare(location, state, { append, dropped, stays, added }, signal)
+      .catch(asOutdated);
+    const change = { head: next, drop, append: files.append };
+    return await commit(context, location, { method, signal }, view, change);
+  };
+  const written = await write().catch((error) => {
     if (left) context.background(sweep());
+    // The files of a repeated write are those of its last attempt.
+    if (!(error instanceof OutdatedError) && hasFiles(append, dropped)) {
+      const { incarnation } = base;
+      const refused = files && concernsAll(error) ? [] : added;
+      context.background(sweepFiles(context, location.threadId, { incarnation, refused }));
+    }
     throw error;
   });
+  if (files && added.size + files.dropped.length > 0)
+    await afterFiles(context, location.threadId, written.head, added, files);
   const stored = new Set(append.map(({ message }) => message.id));
   const isErased = view.entries.slice(kept).some(({ message }) => !stored.has(message.id));
   const isGone = (from: Continuations) =>
@@ -219,6 +239,38 @@ export async function commitPlan<M extends Identified>(
   // A process that died may have left a copy of what is erased.
   else if (enters !== undefined || isGone(continuations) || (isErased && !left)) context.background(sweep());
   return written;
+}
+
+/** Releases the files of dropped messages. Then, in the background, settles those that were added, and finds those of dead processes. */
+async function afterFiles<M extends Identified>(
+  context: ChatContext<M>,
+  threadId: string,
+  head: Head,
+  added: Iterable<BlobUse>,
+  { dropped }: FileChange<M>,
+): Promise<void> {
+  await context.files.release(threadId, dropped);
+  const sweep = async () => {
+    await context.files.settle(threadId, head, added);
+    await sweepFiles(context, threadId, { incarnation: head.incarnation });
+  };
+  context.background(sweep());
+}
+
+/** The entries with files of the parts that a change erases. */
+async function entriesOfGone<M>(
+  { parts }: Pick<ChatContext<never>, "parts">,
+  threadId: string,
+  before: Continuations,
+  after: Continuations,
+  enters: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<StoredEntry<M>[]> {
+  const gone = Object.entries(before).filter(
+    ([part, { files }]) => files && part !== enters && !Object.hasOwn(after, part),
+  );
+  const pages = await Promise.all(gone.map(([part]) => parts.read(threadId, part, { signal })));
+  return pages.flatMap((page) => (page?.entries ?? []).map((entry) => entryOf<M>(threadId, entry)));
 }
 
 /** @throws StoreError `CONFLICT` for a new message with the id of a sibling, by which one names it. */
@@ -270,9 +322,9 @@ export async function commit<M extends Identified>(
   view: ChatView<M>,
   { head, drop, append }: { head: Head; drop: number; append: readonly StoredEntry<M>[] },
 ): Promise<Written<M>> {
-  const { stores, lists, followers } = context;
+  const { lists, followers } = context;
   const { threadId } = location;
-  const member = memberOf<M>(stores, location);
+  const member = memberOf(context, location);
   const indexes = indexesOf(location.ownerName, head, context.indexedLabels);
   const { listed, revision, expiresAt } = await lists
     .write(member, view.head, indexes, draftOf(head), async (places) => {
@@ -280,11 +332,7 @@ export async function commit<M extends Identified>(
       const options = { expectedRevision: view.revision, ...(signal && { signal }) };
       return { revision: String(await view.store.commit(change, options)) };
     })
-    .catch((error) => {
-      throw StoreError.is(error, "CONFLICT")
-        ? new OutdatedError("another writer was first", { cause: error })
-        : error;
-    });
+    .catch(asOutdated);
   followers.notify(threadId);
   const next = { ...head, listed };
   const snapshot = listedAs(next, revision, expiresAt);
@@ -294,6 +342,16 @@ export async function commit<M extends Identified>(
   else if (!head.run) lists.tellSoon(member, snapshot);
   const entries = [...view.entries.slice(0, view.entries.length - drop), ...append];
   return { chat: chatOf(next, revision, context), head: next, revision, entries, older: view.older };
+}
+
+function asOutdated(error: unknown): never {
+  throw StoreError.is(error, "CONFLICT")
+    ? new OutdatedError("another writer was first", { cause: error })
+    : error;
+}
+
+function hasFiles(...entries: readonly (readonly Pick<StoredEntry<unknown>, "uses">[])[]): boolean {
+  return entries.flat().some(({ uses }) => uses);
 }
 
 function commonLength(one: readonly unknown[], other: readonly unknown[]): number {

@@ -16,6 +16,7 @@ import type {
 import { copying } from "./copying.ts";
 import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
+import { files } from "./files.ts";
 import { following } from "./following.ts";
 import { leasing } from "./leasing.ts";
 import { listing } from "./listing.ts";
@@ -44,6 +45,7 @@ const chatContract: readonly ContractTest[] = [
   ...running,
   ...leasing,
   ...siblings,
+  ...files,
   ...following,
 ];
 

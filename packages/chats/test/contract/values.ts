@@ -9,6 +9,11 @@ export function message(id: string, role: ChatMessage["role"] = "user", content 
   return { id, role, content };
 }
 
+/** A text that is a file. */
+export function fileOf(content: string): string {
+  return `data:text/plain;base64,${Buffer.from(content.padEnd(9, ".")).toString("base64")}`;
+}
+
 /** Messages of a user and an assistant in turn. */
 export function dialogue(...ids: string[]): ContractMessage[] {
   return ids.map((id, index) => message(id, index % 2 === 0 ? "user" : "assistant"));

@@ -5,6 +5,7 @@ import { Network, type Request, withoutChance } from "../../../collections/test/
 import { Random } from "../../../collections/test/lists/random.ts";
 import { ChatStore, type OwnedChats } from "../../src/index.ts";
 import type { ContractMessage } from "../contract/contract.ts";
+import { fileOf } from "../contract/values.ts";
 
 /** A call of one process on the chat "c". */
 export interface Call {
@@ -15,7 +16,7 @@ export interface Call {
   readonly erases?: readonly string[];
   /** Whether it deletes the chat. */
   readonly deletes?: boolean;
-  run(mine: OwnedChats<ContractMessage>): Promise<unknown>;
+  run(mine: OwnedChats<ContractMessage>, stores: StoreFactory): Promise<unknown>;
 }
 
 /** What is explored: every order of the requests of a few processes, of which some die, and whose last requests arrive at any time. */
@@ -157,13 +158,15 @@ class Execution {
   }
 
   async #begin(process: number, call: Call): Promise<void> {
+    const stores = createStores(this.network.driverOf(process));
     const chats = new ChatStore<ContractMessage>({
-      stores: createStores(this.network.driverOf(process)),
+      stores,
       now: () => this.network.now,
+      fileBytes: 4,
       onError: () => undefined,
     });
     await this.network.run(process, () => {
-      call.run(chats.of("ada")).then(
+      call.run(chats.of("ada"), stores).then(
         () => this.#outcomes.set(call, "done"),
         () => this.#outcomes.set(call, "failed"),
       );
@@ -212,7 +215,8 @@ class Execution {
   /** Checks what a healthy process finds, before and after it has erased what is not needed, and after all late requests. */
   async #conclude(): Promise<string | undefined> {
     const stores = createStores(this.network.base);
-    const chats = new ChatStore<ContractMessage>({ stores, onError: () => undefined });
+    const now = () => this.network.now;
+    const chats = new ChatStore<ContractMessage>({ stores, now, fileBytes: 4, onError: () => undefined });
     const mine = chats.of("ada");
     const isDeleted = (await mine.get("c")) === undefined;
     const deletion = this.#scope.processes.find(({ deletes }) => deletes);
@@ -220,16 +224,28 @@ class Execution {
     if (deletion && this.#outcomes.get(deletion) === "done" && !isDeleted) return "the chat is not deleted";
     const found = isDeleted ? undefined : await this.#missingOrDoubled(mine, stores);
     if (found !== undefined) return found;
-    if (isDeleted) await mine.delete("c");
-    else {
-      await mine.append("c", [{ id: "last", role: "user", content: "last" }]);
-      await mine.truncate("c", { from: "last" });
-    }
-    await chats.flush();
+    const sweep = async () => {
+      if (isDeleted) await mine.delete("c");
+      else {
+        await mine.append("c", [{ id: "last", role: "user", content: fileOf("last") }]);
+        await mine.truncate("c", { from: "last" });
+      }
+      await chats.flush();
+    };
+    await sweep();
     for (const request of [...this.network.late]) await this.network.arrive(request);
+    // What a late request has found is marked for an hour.
+    this.network.now += 2 * 3_600_000;
+    await sweep();
     const named = new Set(await namedParts(stores));
-    for await (const { threadId, count } of stores.iterateThreads())
-      if (threadId !== CHAT && count > 0 && !named.has(threadId)) return `left behind: ${threadId}`;
+    let contents = 0;
+    for await (const { threadId, count } of stores.iterateThreads()) {
+      if (threadId === CHAT || count === 0 || named.has(threadId)) continue;
+      if (!threadId.startsWith("scrollback:content:")) return `left behind: ${threadId}`;
+      contents += 1;
+    }
+    const used = isDeleted ? new Set() : await contentsIn(mine);
+    if (contents !== used.size) return `${contents} contents are stored, ${used.size} are used`;
     return isDeleted ? undefined : await this.#missingOrDoubled(mine, stores);
   }
 
@@ -250,6 +266,13 @@ class Execution {
   }
 }
 
+/** The contents that messages of the chat have. */
+async function contentsIn(mine: OwnedChats<ContractMessage>): Promise<Set<string>> {
+  const { entries = [], continuations = [] } = (await mine.export("c")) ?? {};
+  const all = [entries, ...continuations.map((one) => one.entries)].flat();
+  return new Set(all.flatMap(({ message }) => (message as { file?: string }).file ?? []));
+}
+
 async function namedParts(stores: StoreFactory): Promise<string[]> {
   const { metadata } = await stores.open(CHAT).read({ limit: 0 });
   const { parts = {} } = Object(metadata) as { parts?: object };
@@ -263,6 +286,7 @@ async function dump(stores: StoreFactory): Promise<string> {
     const { operations, ...head } = Object(metadata);
     all.push([threadId, entries.map(({ message }) => message.metadata), head]);
   }
-  all.push((await stores.index(`parts:${CHAT}`).list()).entries);
+  for (const name of [`parts:${CHAT}`, `files:${CHAT}`, "contents:ada"])
+    all.push((await stores.index(name).list()).entries);
   return JSON.stringify(all);
 }

@@ -1,4 +1,4 @@
-import { dialogue, message } from "../contract/values.ts";
+import { dialogue, fileOf, message } from "../contract/values.ts";
 import type { Call, Scope } from "./explore.ts";
 
 const keep = { keepSibling: true };
@@ -32,6 +32,34 @@ const edits: Call = {
     await mine.edit("c", "x", message("y"), keep);
   },
 };
+const photo = (id: string, content = "photo") => ({ ...message(id), file: fileOf(content) });
+const append = (id: string, content?: string): Call => ({
+  name: `append ${id}`,
+  adds: [id],
+  run: (mine) => mine.append("c", [photo(id, content)]),
+});
+const change = (of: string, id: string, options = {}): Call => ({
+  name: `edit ${of} to ${id}`,
+  adds: [id],
+  erases: [of],
+  run: (mine) => mine.edit("c", of, photo(id), options),
+});
+/** What a process leaves that dies after its commit: the uses of the chat's files are announced. */
+const unsettle: Call = {
+  name: "unsettle",
+  async run(_, stores) {
+    const uses = stores.index("files:chats:chat:ada:c");
+    for (const { key, id, version, value } of (await uses.list()).entries) {
+      const { incarnation, ...use } = Object(value);
+      await uses.update({ key, id }, { version: version + 1, order: 0, value: { ...use, base: "before" } });
+    }
+  },
+};
+const drop = (...ids: string[]): Call => ({
+  name: `drop ${ids}`,
+  erases: ids,
+  run: (mine) => mine.truncate("c", { from: ids[0] ?? "" }),
+});
 /** q2 is beside the path, r2 on it. */
 const forked = [create, edit("r2")];
 
@@ -56,6 +84,32 @@ export const scopes: Readonly<Record<string, Scope>> = {
   "an edit, and a truncation before it": {
     before: forked,
     processes: [edit("x", "r2"), truncate],
+    crashes: 1,
+  },
+  "two files": { before: [create], processes: [append("x"), append("y")], crashes: 1 },
+  "a file, and a drop of another message with it": {
+    before: [create, append("p")],
+    processes: [append("x"), drop("p", "x")],
+    crashes: 1,
+  },
+  "an edit of a message with a file, and a drop of it": {
+    before: [create, append("p")],
+    processes: [change("p", "x"), drop("q2", "p", "x")],
+    crashes: 1,
+  },
+  "a file that is left, and its deletion": {
+    before: [create, append("p"), change("p", "r", keep)],
+    processes: [append("x"), deleteSibling("p")],
+    crashes: 1,
+  },
+  "a file of a dead process comes back to the path, and another one": {
+    before: [create, append("p"), edit("r", "p"), unsettle],
+    processes: [switchTo("p"), append("z", "other")],
+    crashes: 1,
+  },
+  "a file, and a deletion of the chat": {
+    before: [create, append("p")],
+    processes: [append("x"), remove],
     crashes: 1,
   },
   "an edit, and a deletion of the chat": { before: forked, processes: [edit("x", "r2"), remove], crashes: 1 },

@@ -1,0 +1,281 @@
+import { hash, randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { aesGcmCodec } from "@scrollback/store-core/codecs";
+import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
+import { describe, expect, test } from "vitest";
+import { ChatStore } from "../src/index.ts";
+
+interface Part {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+interface Message {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly parts: readonly Part[];
+}
+
+const photo = randomBytes(100_000);
+const dataUrl = `data:image/png;base64,${photo.toString("base64")}`;
+const withPhoto = (id: string, url = dataUrl): Message => ({
+  id,
+  role: "user",
+  parts: [
+    { type: "text", text: `Look: ${id}` },
+    { type: "file", mediaType: "image/png", url },
+  ],
+});
+const plain = (id: string): Message => ({ id, role: "assistant", parts: [{ type: "text", text: id }] });
+
+function setUp() {
+  const stores = createMemoryStores();
+  const chats = new ChatStore<Message>({ stores });
+  const blobs = async () => {
+    await chats.flush();
+    const found: string[] = [];
+    for await (const { threadId, count } of stores.iterateThreads({ prefix: "scrollback:content:" }))
+      if (count > 0) found.push(threadId);
+    return found.length;
+  };
+  const left = async () => {
+    await chats.flush();
+    const { names } = await stores.listIndexes({ limit: 100 });
+    const all = await Promise.all(
+      names.map(async (name) => [name, (await stores.index(name).list()).entries] as const),
+    );
+    return all
+      .flatMap(([name, entries]) =>
+        entries
+          .filter(({ expiresAt }) => expiresAt === undefined)
+          .map(({ key, id }) => `${name} ${key} ${id}`),
+      )
+      .filter((name) => name.startsWith("files:") || name.startsWith("contents:"));
+  };
+  return { stores, chats, mine: chats.of("ada"), blobs, left };
+}
+const messages = (page: { entries: readonly { message: Message }[] } | undefined) =>
+  page?.entries.map(({ message }) => message);
+
+describe("files", () => {
+  test.each<[string, Message]>([
+    ["a data URL", withPhoto("m")],
+    [
+      "base64 of a file part",
+      {
+        id: "m",
+        role: "user",
+        parts: [{ type: "file", mediaType: "image/png", data: photo.toString("base64") }],
+      },
+    ],
+    [
+      "bytes",
+      {
+        id: "m",
+        role: "user",
+        parts: [{ type: "file", mediaType: "image/png", data: new Uint8Array(photo) }],
+      },
+    ],
+    [
+      "the same content three times",
+      {
+        id: "m",
+        role: "user",
+        parts: [
+          ...withPhoto("a").parts,
+          ...withPhoto("b").parts,
+          { type: "x", data: photo.toString("base64") },
+        ],
+      },
+    ],
+  ])("are stored apart and read whole: %s", async (_, message) => {
+    const { stores, mine, blobs } = setUp();
+    await mine.create({ id: "c", messages: [message] });
+    expect(messages(await mine.read("c"))).toEqual([message]);
+    expect(await blobs()).toBe(1);
+    expect(JSON.stringify((await stores.open("chats:chat:ada:c").read()).entries).length).toBeLessThan(5_000);
+    await mine.append("c", [message]);
+    expect((await mine.read("c"))?.entries).toHaveLength(1);
+    await mine.delete("c");
+    expect(await blobs()).toBe(0);
+  });
+
+  test("a content is stored once for an owner, and erased with its last message", async () => {
+    const { mine, chats, blobs, left } = setUp();
+    await mine.create({ id: "a", messages: [withPhoto("1"), withPhoto("2")] });
+    await mine.create({ id: "b", messages: [withPhoto("1")] });
+    const fork = await mine.fork("a");
+    expect(await blobs()).toBe(1);
+    await chats.of("eve").create({ id: "a", messages: [withPhoto("1")] });
+    expect(await blobs()).toBe(2);
+    await chats.of("eve").delete("a");
+    await mine.delete("b");
+    await mine.truncate("a", { behind: null });
+    expect(await blobs()).toBe(1);
+    expect(messages(await mine.read(fork.id))).toEqual([withPhoto("1"), withPhoto("2")]);
+    await mine.truncate(fork.id, { from: "1" });
+    expect(await blobs()).toBe(0);
+    expect(await left()).toEqual([]);
+  });
+
+  test("go with their message through edits, siblings, moves, exports and runs", async () => {
+    const { mine, chats, blobs, left } = setUp();
+    await mine.create({ id: "c", messages: [withPhoto("q"), plain("a")] });
+    await mine.edit("c", "q", withPhoto("q2"), { keepSibling: true });
+    expect(await blobs()).toBe(1);
+    await mine.edit("c", "q2", plain("q3"), { keepSibling: true });
+    expect(messages(await mine.read("c"))).toEqual([plain("q3")]);
+    await mine.switchTo("c", "q");
+    expect(messages(await mine.read("c"))).toEqual([withPhoto("q"), plain("a")]);
+    const exported = await mine.export("c");
+    await chats.move("c", { from: "ada", to: "eve" });
+    expect(messages(await chats.of("eve").read("c"))).toEqual([withPhoto("q"), plain("a")]);
+    expect(await blobs()).toBe(1);
+    await chats.of("eve").switchTo("c", "q2");
+    expect(messages(await chats.of("eve").read("c"))).toEqual([withPhoto("q2")]);
+    await chats.of("eve").delete("c");
+    expect(await blobs()).toBe(0);
+    expect(await left()).toEqual([]);
+    await mine.import(exported, { id: "d" });
+    expect(await mine.export("d")).toMatchObject({ entries: exported?.entries });
+    expect(await blobs()).toBe(1);
+    const run = await mine.begin("d", { append: [withPhoto("q4")] });
+    const answer = { ...withPhoto("x"), id: run.messageId, role: "assistant" as const };
+    run.update(answer);
+    await run.save();
+    run.update({ ...answer, parts: [...answer.parts, { type: "text", text: "more" }] });
+    await run.end({ status: "complete" });
+    expect(messages(await mine.read("d", { limit: 1 }))?.[0]?.parts).toHaveLength(3);
+    expect(await blobs()).toBe(1);
+    await mine.delete("d");
+    expect(await blobs()).toBe(0);
+    expect(await left()).toEqual([]);
+  });
+
+  test("of a message that the store refuses are erased", async () => {
+    const { mine, blobs, left } = setUp();
+    const refused = { ...withPhoto("q"), run: () => undefined };
+    await expect(mine.create({ messages: [refused] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await blobs()).toBe(0);
+    await mine.create({ id: "c", messages: [plain("a")] });
+    await expect(mine.append("c", [refused])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await blobs()).toBe(0);
+    expect(await left()).toEqual([]);
+  });
+
+  test("of a creation that did not come to its end go with deleteAll, after an hour", async () => {
+    const driver = new MemoryDriver();
+    const commit = driver.commit.bind(driver);
+    let now = Date.now();
+    const chats = new ChatStore<Message>({ stores: createStores(driver), now: () => now });
+    const mine = chats.of("ada");
+    driver.commit = async (request) => {
+      if (request.threadId.startsWith("chats:"))
+        throw new StoreError("UNAVAILABLE", "the process dies", { retryable: true });
+      return await commit(request);
+    };
+    await expect(mine.create({ messages: [withPhoto("q")] })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await chats.flush();
+    driver.commit = commit;
+    const blobs = async () => {
+      const request = { prefix: "scrollback:content:", limit: 9, cursor: undefined, signal: undefined };
+      return (await driver.list(request)).threads.filter(({ count }) => count > 0).length;
+    };
+    await mine.deleteAll();
+    // Its commit may still be under way.
+    expect(await blobs()).toBe(1);
+    now += 3_700_000;
+    await chats.of("eve").deleteAll();
+    expect(await blobs()).toBe(1);
+    await mine.deleteAll();
+    expect(await blobs()).toBe(0);
+  });
+
+  test("a deleted sibling's files go with it", async () => {
+    const { mine, blobs, left } = setUp();
+    await mine.create({ id: "c", messages: [withPhoto("q")] });
+    await mine.edit("c", "q", plain("q2"), { keepSibling: true });
+    expect(await blobs()).toBe(1);
+    await mine.deleteSibling("c", "q");
+    expect(await blobs()).toBe(0);
+    expect(await left()).toEqual([]);
+  });
+
+  test("references need no content, and can be written back", async () => {
+    const { mine, blobs } = setUp();
+    await mine.create({ id: "c", messages: [withPhoto("q")] });
+    const page = await mine.read("c", { files: "references" });
+    const [entry] = page?.entries ?? [];
+    expect(JSON.stringify(entry).length).toBeLessThan(500);
+    expect(entry?.files).toHaveLength(1);
+    const fileId = entry?.files?.[0] ?? "";
+    expect(await mine.readFile(fileId)).toEqual({ content: new Uint8Array(photo), size: photo.length });
+    const range = await mine.readFile(fileId, { start: 10, end: 20 });
+    expect(range).toEqual({ content: new Uint8Array(photo.subarray(10, 20)), size: photo.length });
+    expect(await mine.withFiles(entry?.message, [fileId])).toEqual(withPhoto("q"));
+    expect(await mine.withFiles(entry?.message, [])).toEqual(entry?.message);
+    if (entry) await mine.append("c", [{ ...entry.message, id: "again" }]);
+    expect(messages(await mine.read("c"))).toEqual([withPhoto("q"), { ...withPhoto("q"), id: "again" }]);
+    await mine.truncate("c", { behind: null });
+    expect(await blobs()).toBe(0);
+  });
+
+  test("go with a chat that has expired, when a list finds that, also if one of its id was begun meanwhile, or the chat is deleted", async () => {
+    const driver = new MemoryDriver();
+    const chats = new ChatStore<Message>({ stores: createStores(driver, { ttlMs: 200 }) });
+    const mine = chats.of("ada");
+    const blobs = () =>
+      driver.list({ prefix: "scrollback:content:", limit: 100, cursor: undefined, signal: undefined });
+    for (const id of ["a", "b"]) await mine.create({ id, messages: [withPhoto(id)] });
+    await mine.create({
+      id: "c",
+      messages: [
+        {
+          ...withPhoto("c"),
+          parts: [{ type: "file", url: `data:image/png;base64,${randomBytes(100_000).toString("base64")}` }],
+        },
+      ],
+    });
+    await chats.flush();
+    expect((await blobs()).threads).toHaveLength(2);
+    await sleep(300);
+    expect((await blobs()).threads).toHaveLength(2);
+    await mine.delete("c");
+    expect((await blobs()).threads.filter(({ count }) => count > 0)).toHaveLength(1);
+    await mine.create({ id: "a", messages: [plain("again")] });
+    expect((await mine.list()).chats).toHaveLength(1);
+    await chats.flush();
+    expect((await blobs()).threads.filter(({ count }) => count > 0)).toEqual([]);
+  });
+
+  test("with a codec that encrypts, neither the content nor its hash is readable, and a content is still stored once", async () => {
+    const driver = new MemoryDriver();
+    const codec = aesGcmCodec({ keys: [{ id: "k", key: randomBytes(32) }] });
+    const mine = new ChatStore<Message>({ stores: createStores(driver, { codec }) }).of("ada");
+    await mine.create({ id: "a", messages: [withPhoto("1")] });
+    await mine.create({ id: "b", messages: [withPhoto("2")] });
+    const base64 = photo.toString("base64");
+    const { keys } = await driver.index
+      .listEntries({
+        index: "contents:ada",
+        direction: "up",
+        limit: 100,
+        after: undefined,
+        signal: undefined,
+      })
+      .then(({ entries }) => ({ keys: entries.map(({ key }) => key) }));
+    expect(new Set(keys).size).toBe(1);
+    expect(keys).not.toContain(hash("sha256", base64, "base64url"));
+    expect(messages(await mine.read("b"))).toEqual([withPhoto("2")]);
+    await mine.append("b", [withPhoto("2")]);
+    expect((await mine.read("b"))?.entries).toHaveLength(1);
+  });
+
+  test("a text that looks like a reference stays a text", async () => {
+    const { mine } = setUp();
+    const text = `scrollback-file:${"A".repeat(43)}:bytes`;
+    const message: Message = { id: "m", role: "user", parts: [{ type: "text", text }] };
+    await mine.create({ id: "c", messages: [message] });
+    expect(messages(await mine.read("c"))).toEqual([message]);
+  });
+});
