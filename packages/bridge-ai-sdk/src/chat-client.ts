@@ -10,6 +10,8 @@ import type {
 } from "@scrollback/chats";
 import { APICallError, type UIMessage } from "ai";
 
+const HANDLER_BASE = "/api";
+
 /** The options of {@link chatClient}; the names are those of the transport. */
 interface ChatClientOptions {
   /** The path or URL of the handler's routes. Default `/api`. */
@@ -144,7 +146,7 @@ export interface ChatClient<UI extends UIMessage> {
  * const { messages } = await client.get("rome");
  */
 export function chatClient<UI extends UIMessage>({
-  api = "/api",
+  api = HANDLER_BASE,
   headers,
   credentials,
   fetch: given,
@@ -180,10 +182,22 @@ export function chatClient<UI extends UIMessage>({
   };
   const chatUrl = (chatId: string, ...rest: string[]) =>
     [api, "chats", ...[chatId, ...rest].map(encodeURIComponent)].join("/");
+  /** The handler knows its routes as `/api`. */
+  const placed = (message: UI): UI => ({
+    ...message,
+    parts: message.parts.map((part) =>
+      part.type === "file" && part.url.startsWith(`${HANDLER_BASE}/chats/`)
+        ? { ...part, url: api + part.url.slice(HANDLER_BASE.length) }
+        : part,
+    ),
+  });
 
   return {
     list: ({ signal, ...query } = {}) => call("GET", `${api}/chats${queryOf(query)}`, { signal }),
-    get: (chatId, { signal, ...query } = {}) => call("GET", chatUrl(chatId) + queryOf(query), { signal }),
+    async get(chatId, { signal, ...query } = {}) {
+      const loaded = await call<LoadedChat<UI>>("GET", chatUrl(chatId) + queryOf(query), { signal });
+      return { ...loaded, messages: loaded.messages.map(placed) };
+    },
     update: (chatId, patch) => call("PATCH", chatUrl(chatId), { body: patch }),
     delete: (chatId) => call("DELETE", chatUrl(chatId)),
     async stop(chatId, runId) {
@@ -198,7 +212,10 @@ export function chatClient<UI extends UIMessage>({
       call("POST", chatUrl(chatId, "switch"), { body: { ...options, messageId } }),
     deleteSibling: (chatId, messageId, options = {}) =>
       call("DELETE", chatUrl(chatId, "siblings", messageId) + queryOf(options)),
-    message: (chatId, messageId) => call("GET", chatUrl(chatId, "messages", messageId)),
+    async message(chatId, messageId) {
+      const entry = await call<ChatEntry<UI>>("GET", chatUrl(chatId, "messages", messageId));
+      return { ...entry, message: placed(entry.message) };
+    },
     deleteMessage: (chatId, messageId, options = {}) =>
       call("DELETE", chatUrl(chatId, "messages", messageId) + queryOf(options)),
     updateMessage: (chatId, messageId, patch) =>

@@ -272,8 +272,7 @@ test.each<[string, UIMessageChunk[], object[]]>([
     [{ ...error, input: {} }],
   ],
   ["input", [{ ...call, input: huge }], [{ ...error, input: null }]],
-  ["file", [{ type: "file", mediaType: "image/png", url: `data:image/png;base64,${huge}` }], []],
-  ["data", [{ type: "data-huge", data: huge }], []],
+  ["data", [{ type: "data-huge", data: [huge] }], []],
   ["metadata", [{ type: "start", messageMetadata: { huge } }], []],
 ])(
   "an answer with a %s too large for the store: the rest is stored as failed, and the lease is released",

@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { routes } from "../src/http/routes.ts";
 import { answer, serve, user } from "./serve.ts";
 
 async function withChats(options: Parameters<typeof serve>[0] = {}) {
@@ -222,4 +225,12 @@ test("invalid ids of forks and runs, methods and hosts: 400 and 405", async () =
   expect([await send("TRACE", "a"), await send("GET", "a b:x"), await send("GET", "a")]).toEqual([
     405, 400, 200,
   ]);
+});
+
+test("the manual has every route", () => {
+  const manual = readFileSync(join(import.meta.dirname, "../../../docs/reference/ai-sdk.md"), "utf8");
+  const listed = [...manual.matchAll(/^\| `([A-Z]+) \/api(\/\S+)` \|/gm)].map(
+    ([, method, path = ""]) => `${method} ${path.replace("/files/:fileId", "/files/:messageId")}`,
+  );
+  expect(listed.sort()).toEqual(Object.keys(routes).sort());
 });

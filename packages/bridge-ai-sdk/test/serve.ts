@@ -71,6 +71,8 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
   const newest = async (chatId: string) => JSON.stringify((await stored(chatId))?.at(-1)) ?? "";
   return {
     ...{ post, stores, newest },
+    /** The number of reads of threads whose ids begin so. */
+    reads: (prefix: string) => driver.reads.filter((id) => id.startsWith(prefix)).length,
     /** Makes all writes fail until `stop`. */
     failWrites() {
       driver.isFailing = true;
@@ -105,6 +107,13 @@ export interface Loaded {
 /** Threads in memory; writes can be made to fail. */
 class FailingDriver extends MemoryDriver {
   isFailing = false;
+  /** The threads that were read. */
+  readonly reads: string[] = [];
+
+  override async read(...args: Parameters<MemoryDriver["read"]>) {
+    this.reads.push(args[0].threadId);
+    return await super.read(...args);
+  }
 
   override async commit(...args: Parameters<MemoryDriver["commit"]>) {
     if (this.isFailing) throw new StoreError("UNAVAILABLE", "no writes");

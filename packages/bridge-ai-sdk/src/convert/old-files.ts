@@ -1,3 +1,4 @@
+import { parseFileReference } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
 import { reportOnce } from "@scrollback/store-core/internal";
 
@@ -42,7 +43,8 @@ function isFilePart(part: UIPart): part is FileUIPart {
 }
 
 function isSendable(part: FileUIPart): boolean {
-  return (part.type === "file" && part.providerReference !== undefined) || isFileUrl(part.url);
+  if (part.type === "file" && part.providerReference !== undefined) return true;
+  return isFileUrl(part.url) || parseFileReference(part.url) !== undefined;
 }
 
 /** A part of a model message that may have the URL of a file. */
@@ -78,18 +80,39 @@ export async function withoutGoneFiles(
   );
 }
 
-/** Replaces the parts with a URL of http or https. */
+/** Replaces loaded files of users whose bytes are of a type that the model does not take, and files that could not be loaded. */
+export function withoutUntakenFiles(
+  messages: readonly ModelMessage[],
+  fileTypes: readonly string[] | undefined,
+  target: ReportTarget,
+): ModelMessage[] {
+  const change = (part: AnyPart, url: URL, role: ModelMessage["role"]) => {
+    const { href, protocol } = url;
+    const isLeft = parseFileReference(href) !== undefined;
+    const file = { mediaType: String(part.mediaType), url: href };
+    if (!isLeft && (role !== "user" || protocol !== "data:" || isTakenFile(file, fileTypes))) return part;
+    report(target, href);
+    return { type: "text", text: noteFor(part) };
+  };
+  return mapFiles(messages, change, /^(data|scrollback-file):/i);
+}
+
+/** Replaces the parts with a URL of one of these schemes. */
 function mapFiles(
   messages: readonly ModelMessage[],
-  change: (part: AnyPart, url: URL) => AnyPart,
+  change: (part: AnyPart, url: URL, role: ModelMessage["role"]) => AnyPart,
+  schemes = /^https?:/i,
 ): ModelMessage[] {
-  const changed = (part: AnyPart): AnyPart => {
-    const url = urlOf(part);
-    return url ? change(part, url) : part;
-  };
+  const changedIn =
+    (role: ModelMessage["role"]) =>
+    (part: AnyPart): AnyPart => {
+      const url = urlOf(part, schemes);
+      return url ? change(part, url, role) : part;
+    };
   return messages.map((message) => {
     const { role, content } = message;
     if (typeof content === "string") return message;
+    const changed = changedIn(role);
     const parts = (content as AnyPart[]).map((part) => {
       if (role === "user") return changed(part);
       const output = Object(part.output) as { type?: unknown; value?: unknown };
@@ -102,12 +125,12 @@ function mapFiles(
 }
 
 /** The URL of a file: `data` of a file, or `url` of the older types of tool results. */
-function urlOf({ type, data, url, image }: AnyPart): URL | undefined {
+function urlOf({ type, data, url, image }: AnyPart, schemes: RegExp): URL | undefined {
   if (!["file", "image", "file-url", "image-url"].includes(type)) return undefined;
   const source = data ?? image ?? url;
   const given = source instanceof URL ? source : ((Object(source) as { url?: unknown }).url ?? source);
   const text = given instanceof URL ? given.href : given;
-  return typeof text === "string" && /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  return typeof text === "string" && schemes.test(text) && URL.canParse(text) ? new URL(text) : undefined;
 }
 
 function noteFor(part: object): string {

@@ -4,6 +4,8 @@ import { reporter } from "@scrollback/store-core/internal";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { closeUiAnswer } from "../convert/close-answer.ts";
+import { withFileUrls } from "../convert/file-references.ts";
+import type { ReportTarget } from "../convert/old-files.ts";
 import type { ChatHandlerOptions, Turn } from "../options.ts";
 import { inProcessStreams } from "../streams/in-process-streams.ts";
 import { withPrelude } from "../streams/replay.ts";
@@ -12,7 +14,15 @@ import { recordAnswer } from "../turn/answer-recorder.ts";
 import { answerOf } from "../turn/answer-source.ts";
 import { CALLBACK_MS } from "../turn/call-within.ts";
 import { checkContext, checkHandlerOptions } from "../turn/handler-checks.ts";
-import { type BegunRun, beginRun, inputOf, readRequest, turnOf } from "../turn/open-turn.ts";
+import {
+  asStored,
+  type BegunRun,
+  beginRun,
+  inputOf,
+  readRequest,
+  turnOf,
+  withTurnFiles,
+} from "../turn/open-turn.ts";
 import { type PostBody, parsePostBody } from "../turn/post-body.ts";
 import { hasCode, isAsked } from "../turn/run-change.ts";
 import { retitleChat, titleChat, titleOf } from "../turn/titles.ts";
@@ -23,7 +33,8 @@ import { answerResponse, errorResponse, isServerError } from "./responses.ts";
 import { type ChatActions, type OwnerCall, routedResponse } from "./routes.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 
-const DEFAULT_MAX_BYTES = 1_024 * 1_024;
+/** A photo of a phone as base64. */
+const DEFAULT_MAX_BYTES = 16 * 1_024 * 1_024;
 
 /**
  * Serves chats to `useChat`. Stores the user's messages and the model's answers, and survives closed tabs, reloads and crashes.
@@ -109,9 +120,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     await chats.flush({ runs: false }).catch(onError);
   };
 
-  const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
+  const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>, target: ReportTarget) => {
     try {
-      if (title !== false) await titleChat(mine, turn, title, callbackMs);
+      if (title === false) return;
+      const options = { ...ui, callbackMs, target };
+      const isOwn = typeof title === "function";
+      const full = isOwn ? await withTurnFiles(mine, turn, turn.run.entries, options) : turn;
+      await titleChat(mine, full, title, callbackMs);
     } catch (error) {
       // A deleted chat, a message that was changed or dropped, and a stopped answer need no title.
       if (!hasCode(error, "NOT_FOUND") && !turn.signal.aborted) report(error, turn.chat.id, turn.run.id);
@@ -129,14 +144,15 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const answer = async () => {
       const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
       const turn = await turnOf(begun, mine.ownerId, body, { ...ui, callbackMs, target });
-      titled = giveTitle(mine, turn);
+      titled = giveTitle(mine, turn, target);
       // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
       return await answerOf(turn, { ...options, ...ui }, recorded, target);
     };
     const [live, kept] = recorder.pipe(answer()).tee();
-    const last = stored.at(-1);
-    const whole = isContinuation && last ? kept.pipeThrough(withPrelude(last)) : kept;
+    const last = run.entries.find(({ message }) => message === stored.at(-1));
+    const prelude = isContinuation && last ? withFileUrls(mine, chatId, [last]) : undefined;
+    const whole = prelude ? kept.pipeThrough(withPrelude(prelude.then(([shown]) => shown?.message))) : kept;
     streams.publish(run.id, whole.pipeThrough(new JsonToSseTransformStream()));
     const stop = () => mine.stop(chatId, run.id);
     const forget = streams.onStop(run.id, () => void stop().catch(onError));
@@ -176,8 +192,8 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   /** The running answer to the same message, for a request that was sent twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
     if (body.isBranch) return undefined;
-    const request = await readRequest<UI>(body, ui, callbackMs);
-    const page = await mine.read(body.chatId);
+    const request = asStored(mine, await readRequest<UI>(body, ui, callbackMs));
+    const page = await mine.read(body.chatId, { files: "references" });
     if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
     const response = await resumedAnswer(mine, body.chatId, streams);
     return response.status === 200 ? response : undefined;
@@ -201,7 +217,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     },
     async title({ mine, chatId }, replacesUser) {
       if (title === false) throw new StoreError("NOT_FOUND", "title: this server gives chats no titles");
-      const page = await mine.read(chatId);
+      const page = await mine.read(chatId, { files: "references" });
       if (!page) throw new StoreError("NOT_FOUND", "title: the chat does not exist");
       const { chat, entries } = page;
       const stored = entries.map(({ message }) => message);
@@ -209,7 +225,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       const target = { scope: chats, threadId: `${mine.ownerId}/${chatId}`, onError };
       const how = { continuedId: undefined, isLastNew: false };
       const input = await inputOf(stored, how, { ...ui, callbackMs, target });
-      const turn = { owner: mine.ownerId, chat, ...input, signal: new AbortController().signal, body: {} };
+      const { signal } = new AbortController();
+      const references = { owner: mine.ownerId, chat, ...input, signal, body: {} };
+      const turn = await withTurnFiles(mine, references, entries, { ...ui, callbackMs, target });
       return Response.json(await retitleChat(mine, turn, stored, title, { ms: callbackMs, replacesUser }));
     },
   };

@@ -3,6 +3,8 @@ import { StoreError } from "@scrollback/store-core";
 import { checkOptions, invalid, isObject, isString } from "@scrollback/store-core/driver";
 import { checkValue, isBoolean } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
+import { withFileUrls } from "../convert/file-references.ts";
+import { fileResponse } from "./file-response.ts";
 import { importedChat } from "./imported-chat.ts";
 import { readJson } from "./read-json.ts";
 
@@ -47,7 +49,7 @@ interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
   readonly mine: OwnedChats<UI>;
   /** From the path; empty if the path has none. */
   readonly chatId: string;
-  /** As `chatId`. */
+  /** As `chatId`; of the route of files the id of the file. */
   readonly messageId: string;
   readonly query: URLSearchParams;
   /** The JSON of the request. */
@@ -58,6 +60,7 @@ interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
 const queries: Readonly<Record<string, readonly string[]>> = {
   "GET /chats": ["limit", "cursor", "archived", "pinned", "labels"],
   "GET /chats/:id": ["limit", "before"],
+  "GET /chats/:id/files/:messageId": ["type"],
   "DELETE /chats/:id/messages/:messageId": ["with", "after", "operationId", "expectedRevision"],
   "DELETE /chats/:id/siblings/:messageId": ["after", "operationId", "expectedRevision"],
   "POST /chats/import": ["id", "operationId"],
@@ -65,7 +68,8 @@ const queries: Readonly<Record<string, readonly string[]>> = {
 
 type Route = <UI extends UIMessage>(call: RouteCall<UI>) => Promise<Response>;
 
-const routes: Readonly<Record<string, Route>> = {
+/** By the method and the path behind the base path. */
+export const routes: Readonly<Record<string, Route>> = {
   "POST /chat": ({ actions, call, request }) => actions.post(call, request),
   "GET /chat/:id/stream": ({ actions, call }) => actions.resume(call),
   async "POST /chat/:id/stop"({ actions, call, body }) {
@@ -81,10 +85,15 @@ const routes: Readonly<Record<string, Route>> = {
     const before = query.get("before");
     const limit = limitOf(query) ?? DEFAULT_MESSAGES;
     if (limit > MAX_MESSAGES) invalid("request: limit must be at most 1,000");
-    const page = await mine.read(chatId, { limit, ...(before !== null && { before }) });
+    const page = await mine.read(chatId, {
+      limit,
+      files: "references",
+      ...(before !== null && { before }),
+    });
     if (!page) throw missing();
     const { chat, older } = page;
-    const entries = page.entries.map((entry) => shownEntry(entry, chat, closeAnswer));
+    const shown = page.entries.map((entry) => shownEntry(entry, chat, closeAnswer));
+    const entries = await withFileUrls(mine, chatId, shown);
     const statuses = Object.fromEntries(entries.map((entry) => [entry.message.id, statusOf(entry)]));
     const messages = entries.map(({ message }) => message);
     return Response.json({ chat, messages, statuses, ...(older !== undefined && { older }) });
@@ -110,9 +119,10 @@ const routes: Readonly<Record<string, Route>> = {
     return await actions.title(call, options.replaceUser === true);
   },
   async "GET /chats/:id/messages/:messageId"({ mine, chatId, messageId, closeAnswer }) {
-    const found = await mine.readMessage(chatId, messageId);
+    const found = await mine.readMessage(chatId, messageId, { files: "references" });
     if (!found) throw new StoreError("NOT_FOUND", "request: the chat or the message does not exist");
-    return Response.json(shownEntry(found.entry, found.chat, closeAnswer));
+    const shown = shownEntry(found.entry, found.chat, closeAnswer);
+    return Response.json((await withFileUrls(mine, chatId, [shown]))[0]);
   },
   async "PATCH /chats/:id/messages/:messageId"({ mine, chatId, messageId, body, checkMetadata }) {
     const { operationId, expectedRevision, ...patch } = await body();
@@ -124,6 +134,8 @@ const routes: Readonly<Record<string, Route>> = {
   async "DELETE /chats/:id/messages/:messageId"({ mine, chatId, messageId, query }) {
     return Response.json(await mine.deleteMessage(chatId, messageId, Object.fromEntries(query)));
   },
+  "GET /chats/:id/files/:messageId": ({ mine, messageId, query, request }) =>
+    fileResponse(mine, messageId, query.get("type") ?? "", request.headers),
   async "GET /chats/:id/siblings/:messageId"({ mine, chatId, messageId }) {
     const group = await mine.siblings(chatId, messageId);
     if (!group)

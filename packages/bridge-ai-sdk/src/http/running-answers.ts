@@ -1,5 +1,6 @@
 import type { ChatEntry, OwnedChats } from "@scrollback/chats";
 import type { UIMessage } from "ai";
+import { withFileUrls } from "../convert/file-references.ts";
 import { replayedAnswer } from "../streams/replay.ts";
 import type { ChatStreams } from "../streams/streams.ts";
 import { watchedStream } from "../streams/watched-stream.ts";
@@ -26,9 +27,9 @@ export async function resumedAnswer<UI extends UIMessage>(
 ): Promise<Response> {
   const end = performance.now() + REPLY_MS;
   for (let requests = 1; ; requests++) {
-    const page = await chats.read(chatId, { limit: 1 });
+    const page = await chats.read(chatId, { limit: 1, files: "references" });
     const run = page?.chat.run;
-    if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
+    if (run?.state !== "running") return run ? noContent() : endedAnswer(chats, chatId, page?.entries.at(-1));
     // Null: the process that makes the answer does not reply.
     const stream = await streams.resume(run.id).catch(() => null);
     if (stream) {
@@ -76,11 +77,16 @@ async function isRunning<UI extends UIMessage>(
   return run?.id === id && run.state === "running";
 }
 
-function endedAnswer<UI extends UIMessage>(entry: ChatEntry<UI> | undefined): Response {
+async function endedAnswer<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  chatId: string,
+  entry: ChatEntry<UI> | undefined,
+): Promise<Response> {
   // The clock of the process that made the answer may be ahead.
   if (entry?.message.role !== "assistant" || Math.abs(Date.now() - entry.updatedAt) > REPLAY_MS)
     return noContent();
-  return replayResponse(replayedAnswer(entry.message, entry));
+  const [shown = entry] = await withFileUrls(chats, chatId, [entry]);
+  return replayResponse(replayedAnswer(shown.message, shown));
 }
 
 function noContent(): Response {

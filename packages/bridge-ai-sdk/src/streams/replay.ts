@@ -20,11 +20,14 @@ export function replayedAnswer(
 }
 
 /** Adds, after the first chunk, the parts that an answer had before it was continued: a late listener does not have them. */
-export function withPrelude(message: UIMessage): TransformStream<UIMessageChunk, UIMessageChunk> {
+export function withPrelude(
+  loading: Promise<UIMessage | undefined>,
+): TransformStream<UIMessageChunk, UIMessageChunk> {
   let isFirst = true;
   return new TransformStream({
-    transform(chunk, controller) {
-      if (isFirst) for (const one of [startOf(message), ...chunksOf(message)]) controller.enqueue(one);
+    async transform(chunk, controller) {
+      const message = isFirst ? await loading : undefined;
+      if (message) for (const one of [startOf(message), ...chunksOf(message)]) controller.enqueue(one);
       if (!isFirst || chunk.type !== "start") controller.enqueue(chunk);
       else if (chunk.messageMetadata !== undefined)
         controller.enqueue({ type: "message-metadata", messageMetadata: chunk.messageMetadata });

@@ -14,6 +14,7 @@ import type { ChatHandlerOptions, ModelAnswer, Turn } from "../options.ts";
 import { ERROR_TEXT } from "../streams/contained-stream.ts";
 import type { RecorderOptions } from "./answer-recorder.ts";
 import { sendableMessages } from "./history.ts";
+import { withTurnFiles } from "./open-turn.ts";
 
 /** The default of `ToolLoopAgent`. */
 const MAX_STEPS = 20;
@@ -31,7 +32,11 @@ export async function answerOf<UI extends UIMessage>(
 ): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
   const { onError } = target;
   const reduced = options.reducer ? await reducedTurn(turn, options.reducer, options, target) : turn;
-  const made = await modelAnswer(reduced, options);
+  const mine = options.chats.of(turn.owner);
+  const made = await modelAnswer(
+    await withTurnFiles(mine, reduced, turn.run.entries, { ...options, target }),
+    options,
+  );
   if (made instanceof ReadableStream) return made;
   const { onError: textOf, messageMetadata, ...stream } = options.stream ?? {};
   const { redactToolErrors = textOf !== undefined } = stream;

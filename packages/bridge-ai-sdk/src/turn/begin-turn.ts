@@ -6,7 +6,7 @@ import type { UIOptions } from "../convert/ui-messages.ts";
 import type { BeginTurnOptions, Turn } from "../options.ts";
 import { type RecorderOptions, recordAnswer } from "./answer-recorder.ts";
 import { beginChecks } from "./handler-checks.ts";
-import { beginRun, turnOf } from "./open-turn.ts";
+import { beginRun, turnOf, withTurnFiles } from "./open-turn.ts";
 import { parsePostBody } from "./post-body.ts";
 
 /** The options of {@link beginTurn}. */
@@ -49,7 +49,11 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
   const begun = await beginRun(post, { ...begin, chats, onError });
   // The chats of an owner are made for each request, so they cannot remember what was reported.
   const target = { scope: beginTurn, threadId: `${chats.ownerId}/${begun.run.chat.id}`, onError };
-  const turn = await turnOf(begun, chats.ownerId, post, { ...begin, target }).catch(async (error) => {
+  const open = async () => {
+    const turn = await turnOf(begun, chats.ownerId, post, { ...begin, target });
+    return await withTurnFiles(chats, turn, begun.run.entries, { ...begin, target });
+  };
+  const turn = await open().catch(async (error) => {
     await begun.run.end({ status: "failed" });
     throw error;
   });

@@ -18,7 +18,7 @@ export async function forkFor<UI extends UIMessage>(
   request: TurnRequest<UI>,
 ): Promise<Branch<UI>> {
   if (request.kind === "continue") invalid("chat: branch must be false for an answer to a tool call");
-  const page = await chats.read(chatId);
+  const page = await chats.read(chatId, { files: "references" });
   if (!page) throw new StoreError("NOT_FOUND", "chat: the chat does not exist; create it first");
   const { at, change } = forkPoint(page.entries, request, parentId);
   const fork = await chats.fork(chatId, { at, expectedRevision: page.chat.revision });

@@ -1,15 +1,18 @@
-import type { ChatEntry, ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
+import { type ChatEntry, type ChatPatch, type ChatRun, filesIn, type OwnedChats } from "@scrollback/chats";
 import { isString } from "@scrollback/store-core/driver";
 import { guarded } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
-import type { ReportTarget } from "../convert/old-files.ts";
+import { type ReportTarget, withoutUnsendableFiles, withoutUntakenFiles } from "../convert/old-files.ts";
 import type { UIOptions } from "../convert/ui-messages.ts";
-import type { BeginTurnOptions, MessageOptions, Turn } from "../options.ts";
+import type { BeginTurnOptions, MessageOptions, TitleTurn, Turn } from "../options.ts";
 import { forkFor } from "./branch.ts";
 import { CALLBACK_MS, callWithin } from "./call-within.ts";
 import { type HistoryOptions, historyOf, modelMessagesOf } from "./history.ts";
 import type { PostBody } from "./post-body.ts";
 import { decide, readTurnRequest, type TurnRequest } from "./run-change.ts";
+
+/** A model may load a file at each step of a long answer. */
+const FILE_URLS_MS = 3_600_000;
 
 /** A run that a request has begun. */
 export interface BegunRun<UI extends UIMessage> {
@@ -36,7 +39,7 @@ export async function beginRun<UI extends UIMessage>(
 ): Promise<BegunRun<UI>> {
   const { whileRunning, onStale, generateMessageId, callbackMs, onError, create, ...options } = given;
   const placed = onStale === "append" ? { ...body, parentId: undefined } : body;
-  const request = await readRequest<UI>(placed, options, callbackMs);
+  const request = asStored(chats, await readRequest<UI>(placed, options, callbackMs));
   const isContinuation = request.kind === "continue";
   const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
   let isNew = false;
@@ -64,6 +67,14 @@ export async function beginRun<UI extends UIMessage>(
     isContinuation,
     isNew,
   };
+}
+
+/** A request with its message as a chat has it: with references in the place of large files. */
+export function asStored<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  request: TurnRequest<UI>,
+): TurnRequest<UI> {
+  return request.kind === "submit" ? { ...request, message: chats.withoutFiles(request.message) } : request;
 }
 
 /** The validated request of a body. @throws StoreError `UNAVAILABLE` if the schemas do not finish in time. */
@@ -101,6 +112,32 @@ export async function turnOf<UI extends UIMessage>(
   const how = { continuedId: isContinuation ? run.messageId : undefined, isLastNew: isNew };
   const { chat, signal } = run;
   return { owner, chat, run, ...(await inputOf(stored, how, options)), signal, body: rest };
+}
+
+/**
+ * A turn with the contents of the files that its model messages refer to: those that a reducer has dropped are not loaded. Others, and
+ * those whose type the model does not take, become notes.
+ */
+export async function withTurnFiles<UI extends UIMessage, T extends TitleTurn<UI>>(
+  chats: OwnedChats<UI>,
+  turn: T,
+  stored: readonly ChatEntry<UI>[],
+  { fileTypes, target }: TurnOptions,
+): Promise<T> {
+  const needed = filesIn(turn.modelMessages);
+  if (needed.size === 0) return turn;
+  const fileIds = stored.flatMap(({ files = [] }) => files);
+  const { signal } = turn;
+  const { messages, modelMessages } = await chats.withFiles(
+    { messages: turn.messages, modelMessages: turn.modelMessages },
+    fileIds.filter((fileId) => needed.has(fileId)),
+    { urlsForMs: FILE_URLS_MS, signal },
+  );
+  return {
+    ...turn,
+    messages: withoutUnsendableFiles(messages, fileTypes, target) as UI[],
+    modelMessages: withoutUntakenFiles(modelMessages, fileTypes, target),
+  };
 }
 
 /** The stored history as the SDK and as a model take it. */

@@ -1,5 +1,7 @@
+import { parseFileReference } from "@scrollback/chats";
 import { invalid } from "@scrollback/store-core/driver";
 import { safeValidateUIMessages, type UIMessage } from "ai";
+import { withReference } from "../convert/file-references.ts";
 import { isTakenFile } from "../convert/file-types.ts";
 import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
 import { withoutNulls } from "../convert/null-fields.ts";
@@ -19,7 +21,9 @@ export async function userMessage<UI extends UIMessage>(
   const { id, role, parts: given, metadata } = message as Partial<Record<keyof UIMessage, unknown>>;
   if (role !== "user") invalid(`chat: message.role must be "user" or "assistant"`);
   if (!Array.isArray(given) || given.length === 0) invalid("chat: message.parts must be an array of parts");
-  const parts = given.map((part) => (typeof part === "object" && part !== null ? withoutNulls(part) : part));
+  const parts = given.map((part) =>
+    typeof part === "object" && part !== null ? withReference(withoutNulls(part)) : part,
+  );
   const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
   const { metadataSchema, ...withoutMetadata } = options;
   for (const [index, part] of parts.entries()) {
@@ -32,11 +36,12 @@ export async function userMessage<UI extends UIMessage>(
       invalid(
         `chat: message.parts[${index}] is not a file of a type in the option fileTypes; add its type if the model takes such files`,
       );
-    if (type === "file" && !isFileUrl(part.url))
+    if (type !== "file" || parseFileReference(part.url)) continue;
+    if (!isFileUrl(part.url))
       invalid(
         `chat: message.parts[${index}].url must be an http or https URL without credentials, or a data URL in base64`,
       );
-    if (type === "file" && !(await isPublicUrl(part.url)))
+    if (!(await isPublicUrl(part.url)))
       invalid(
         `chat: message.parts[${index}].url must be public; models do not load files of a private network`,
       );

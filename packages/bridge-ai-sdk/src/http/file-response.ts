@@ -1,0 +1,66 @@
+import type { OwnedChats } from "@scrollback/chats";
+import { StoreError } from "@scrollback/store-core";
+import type { UIMessage } from "ai";
+
+/** The types that a browser shows without running anything. SVG and HTML run scripts, and every other type is downloaded. */
+const SHOWN =
+  /^(image\/(png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/pdf)$/;
+
+/** What makes a file of a user safe at the address of the application. */
+const SAFE = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; sandbox",
+  "cross-origin-resource-policy": "same-site",
+};
+
+/** The response with a file, or with the range of it that the request asks for. */
+export async function fileResponse<UI extends UIMessage>(
+  mine: OwnedChats<UI>,
+  fileId: string,
+  mediaType: string,
+  request: Headers,
+): Promise<Response> {
+  const type = mediaType.toLowerCase().split(";")[0]?.trim() ?? "";
+  const isShown = SHOWN.test(type);
+  // The id is a hash of the content, so that a browser need not ask again.
+  const etag = `"${fileId}"`;
+  const headers = {
+    ...SAFE,
+    "content-type": isShown ? type : "application/octet-stream",
+    "content-disposition": isShown ? "inline" : "attachment",
+    "cache-control": "private, max-age=31536000, immutable",
+    "accept-ranges": "bytes",
+    etag,
+  };
+  const range = rangeOf(request.get("range"));
+  const found = await mine.readFile(
+    fileId,
+    range?.start === undefined ? {} : { ...range, start: range.start },
+  );
+  if (!found) throw new StoreError("NOT_FOUND", "request: the file does not exist");
+  const { content, size } = found;
+  if (request.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
+  const body = (bytes: Uint8Array) => bytes as Uint8Array<ArrayBuffer>;
+  if (!range) return new Response(body(content), { headers: { ...headers, "content-length": String(size) } });
+  const { start = Math.max(0, size - (range.end ?? 0)) } = range;
+  const part = range.start === undefined ? content.subarray(start) : content;
+  if (start >= size || part.length === 0)
+    return new Response(null, { status: 416, headers: { ...SAFE, "content-range": `bytes */${size}` } });
+  return new Response(body(part), {
+    status: 206,
+    headers: {
+      ...headers,
+      "content-range": `bytes ${start}-${start + part.length - 1}/${size}`,
+      "content-length": String(part.length),
+    },
+  });
+}
+
+/** The one range of a request; without `start`, the last `end` bytes. Undefined for none, and for several, which may be ignored. */
+function rangeOf(header: string | null): { readonly start?: number; readonly end?: number } | undefined {
+  const [, start = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
+  if (start === "" && last === "") return undefined;
+  if (start === "") return { end: Number(last) };
+  if (last !== "" && Number(last) < Number(start)) return undefined;
+  return { start: Number(start), ...(last !== "" && { end: Number(last) + 1 }) };
+}
