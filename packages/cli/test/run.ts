@@ -24,6 +24,7 @@ export interface RunOptions {
   readonly isPiped?: boolean;
   readonly signal?: AbortSignal;
   readonly adapters?: NonNullable<CliOptions["adapters"]>;
+  readonly blobs?: NonNullable<CliOptions["blobs"]>;
   /** Called when a result was written. */
   readonly onResult?: () => void;
 }
@@ -58,12 +59,13 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     isPiped = false,
     signal = new AbortController().signal,
     adapters = {},
+    blobs,
   } = options;
   const stdout = new Collector(isTerminal, options.onResult);
   const stderr = new Collector(isTerminal);
   const source = Readable.from(typeof input === "string" ? [input] : (input ?? []));
   const stdin = Object.assign(source, { isTTY: isTerminal && !isPiped });
-  const code = await runCli({ args, env, stdin, stdout, stderr, signal, adapters });
+  const code = await runCli({ args, env, stdin, stdout, stderr, signal, adapters, ...(blobs && { blobs }) });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 

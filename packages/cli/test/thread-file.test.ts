@@ -69,7 +69,7 @@ test.each([
   ],
   [
     replaced(2, { type: "image" }),
-    `in:3: type must be "message", "end" or "skip", as the thread of line 1 has not ended`,
+    `in:3: type must be "file", "message", "end" or "skip", as the thread of line 1 has not ended`,
   ],
   [
     replaced(3, { type: "end", messages: 3 }),

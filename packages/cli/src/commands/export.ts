@@ -1,4 +1,5 @@
-import type { StoreFactory } from "@scrollback/store-core";
+import { Blobs } from "@scrollback/collections/internal";
+import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
@@ -53,20 +54,18 @@ async function exportTo(
   const { concurrency, skipCorrupt = false } = options;
   const { signal } = context;
   const threads = await selectWork(context, stores, options);
+  const blobs = new Blobs(stores.withTraits(chatMessageTraits), { elsewhere: context.blobs });
   let turn: Promise<unknown> = Promise.resolve();
-  /** One thread at a time writes its lines, so that they are contiguous. Returns how many. */
-  const writeInTurn = async (lines: AsyncIterable<string>): Promise<number> => {
-    let count = 0;
+  /** One thread at a time writes its lines, so that they are contiguous. */
+  const writeInTurn = async (lines: AsyncIterable<string>): Promise<void> => {
     const mine = turn.then(async () => {
       for await (const line of lines) {
         await write(`${line}\n`);
-        count += 1;
       }
     });
     // The next thread is exported even if this one failed.
     turn = mine.catch(() => undefined);
     await mine;
-    return count;
   };
   await workThrough(
     context,
@@ -81,8 +80,9 @@ async function exportTo(
         const { revision, metadata } = reader.newest;
         if (revision === null) return { outcome: "gone meanwhile" };
         if (isUnfinishedCopy(metadata)) return unfinishedCopy;
-        // The first and the last line are of the thread.
-        return { outcome: "exported", messages: (await writeInTurn(linesOfThread(threadId, reader))) - 2 };
+        let messages = 0;
+        await writeInTurn(linesOfThread(threadId, reader, blobs, () => messages++));
+        return { outcome: "exported", messages };
       }),
   );
 }

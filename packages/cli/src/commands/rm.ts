@@ -21,7 +21,7 @@ async function remove(context: CommandContext, url: string, options: ChangeOptio
     resume: "Each thread is there or gone: run the same command again to go on.",
     question: (threads) => `Delete ${threads} permanently?`,
     change: (stores, { threadId, head, isDamaged }, signal) => {
-      removal ??= new ThreadRemoval(stores, signal);
+      removal ??= new ThreadRemoval(stores, signal, context.blobs);
       return removal.remove(threadId, isDamaged ? undefined : head);
     },
   });

@@ -3,7 +3,8 @@ import type { CommandContext } from "../context/command-context.ts";
 import { openBackend } from "../context/open-backend.ts";
 import { countOf, shownCount, shownSize, shownTime } from "../output/figures.ts";
 import { printableId } from "../output/terminal-text.ts";
-import { entriesIn } from "../threads/listed-threads.ts";
+import { FileFigures } from "../threads/file-figures.ts";
+import { entriesIn, isList } from "../threads/listed-threads.ts";
 import { addSelection, type SelectionOptions, selectThreads } from "../threads/selection.ts";
 
 interface StatsOptions extends SelectionOptions {
@@ -24,7 +25,9 @@ const LABEL_WIDTH = 24;
 /** `scrollback stats` */
 export function addStats(program: Command, context: CommandContext): void {
   addSelection(program.command("stats"))
-    .description("Count threads, messages, bytes and entries in lists; show ages and the largest threads")
+    .description(
+      "Count threads, messages, bytes, files and entries in lists; show ages and the largest threads",
+    )
     .argument("<url>", "the URL of the backend")
     .option("--json", "the figures as one line of JSON")
     .action((url: string, options: StatsOptions) => stats(context, url, options));
@@ -53,16 +56,23 @@ async function stats(context: CommandContext, url: string, options: StatsOptions
       .sort((one, other) => other.count - one.count)
       .slice(0, LARGEST);
   }
+  const { prefix = "" } = options;
   const lists = new Set<string>();
   let entries = 0;
+  const figures = new FileFigures(prefix);
   if (options.idsFrom === undefined)
-    for await (const { index } of entriesIn(stores, options.prefix ?? "", signal)) {
-      lists.add(index);
+    for await (const found of entriesIn(stores, "", signal)) {
+      figures.add(found);
+      if (!isList(found.index) || !(prefix === "" || found.threadId?.startsWith(prefix))) continue;
+      lists.add(found.index);
       entries += 1;
     }
+  const { files, bytes: fileBytes, elsewhere } = figures.sums();
   if (options.json)
     return await output.json({
       ...{ threads, messages, ...(!Number.isNaN(bytes) && { bytes }), expiring },
+      ...(files > 0 && { files, fileBytes }),
+      ...(elsewhere > 0 && { filesElsewhere: elsewhere }),
       ...(entries > 0 && { indexes: lists.size, entries }),
       ...(threads > 0 && { oldestCreatedAt: oldest, newestUpdatedAt: newest }),
       ...{ updatedWithin, largest },
@@ -73,6 +83,8 @@ async function stats(context: CommandContext, url: string, options: StatsOptions
     ["size", Number.isNaN(bytes) ? "?" : shownSize(bytes)],
     ["threads that expire", shownCount(expiring)],
   ];
+  if (files > 0) rows.push(["files", shownCount(files)], ["size of files", shownSize(fileBytes)]);
+  if (elsewhere > 0) rows.push(["files elsewhere", shownCount(elsewhere)]);
   if (entries > 0) rows.push(["lists", shownCount(lists.size)], ["entries in lists", shownCount(entries)]);
   if (threads > 0) rows.push(["oldest created", shownTime(oldest)], ["newest updated", shownTime(newest)]);
   for (const [age, count] of Object.entries(updatedWithin))

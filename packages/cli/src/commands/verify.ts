@@ -6,7 +6,9 @@ import { openBackend, skippingCorruptRecords } from "../context/open-backend.ts"
 import { headProblem } from "../layers.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { exitCodes } from "../output/exit-codes.ts";
+import { countOf } from "../output/figures.ts";
 import { checkEntries } from "../threads/entry-work.ts";
+import { FileCheck, filesOf } from "../threads/file-work.ts";
 import { missingIn } from "../threads/listed-threads.ts";
 import { addSelection, type SelectionOptions, selectWork } from "../threads/selection.ts";
 import { type ThreadOutcome, unfinishedCopy, type WorkItem, workThrough } from "../threads/thread-work.ts";
@@ -20,7 +22,7 @@ interface VerifyOptions extends SelectionOptions {
 export function addVerify(program: Command, context: CommandContext): void {
   addSelection(program.command("verify"))
     .description(
-      "Read every record of threads, the heads of chats and sessions, and the lists, and name what is corrupt",
+      "Read every record of threads, the heads and files of chats, the heads of sessions, and the lists, and name what is corrupt",
     )
     .argument("<url>", "the URL of the backend")
     .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
@@ -39,6 +41,7 @@ async function verify(
   const threads = await selectWork(context, stores, selection, {
     onUnreadable: (threadId, unreadable) => damaged.push({ threadId, count: 0, unreadable }),
   });
+  const files = new FileCheck(stores, context);
   await workThrough(
     context,
     [...threads, ...damaged],
@@ -46,13 +49,18 @@ async function verify(
       ...{ label: "verifying", concurrency, report: json ? "json" : "text" },
       resume: "Run the same command again to verify.",
     },
-    (thread) => verifyOne(context, stores, thread),
+    (thread) => verifyOne(context, stores, files, thread),
   );
+  if (files.unchecked > 0)
+    context.output.note(
+      `${countOf(files.unchecked, "file")} in another storage than the stores: not checked`,
+    );
 }
 
 async function verifyOne(
   { signal }: CommandContext,
   stores: StoreFactory<unknown>,
+  fileCheck: FileCheck,
   { threadId, unreadable }: WorkItem,
 ): Promise<ThreadOutcome> {
   if (unreadable !== undefined)
@@ -72,12 +80,16 @@ async function verifyOne(
   if (problem) problems.add(problem);
   const pages = reader.pages();
   let messages = 0;
+  const files = new Map<string, string>();
   for (;;) {
     const { value: page } = await skippingCorruptRecords(collect, () => pages.next());
     if (!page) break;
     messages += page.length;
+    for (const { message } of page) for (const [use, file] of filesOf(message)) files.set(use, file);
   }
   if (problems.size === 0 && isUnfinished) return { ...unfinishedCopy, messages };
+  for (const file of await skippingCorruptRecords(collect, () => fileCheck.missing(threadId, files)))
+    problems.add(`its file ${file} is missing or damaged`);
   const missing = await missingIn(stores, threadId, metadata, signal);
   const isCorrupt = problems.size > 0;
   for (const index of missing)

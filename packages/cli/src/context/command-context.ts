@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import type { BlobStorage } from "@scrollback/chats";
 import type { Adapter } from "@scrollback/store-core";
 import { CommandError, exitCodes, worse } from "../output/exit-codes.ts";
 import { Output, type OutputStream } from "../output/output.ts";
@@ -20,6 +21,11 @@ export interface CliOptions {
    * for adapters of others. Default: none.
    */
   readonly adapters?: Readonly<Record<string, Adapter<unknown>>>;
+  /**
+   * Where the chats of the first URL store files: the option of their `ChatStore`. The target of a copy or an import stores files
+   * itself. Default: in the backend.
+   */
+  readonly blobs?: BlobStorage;
 }
 
 /** Shared by all commands: the streams, the environment, the signal, and the exit code so far. */
@@ -28,14 +34,16 @@ export class CommandContext {
   readonly output: Output;
   readonly signal: AbortSignal;
   readonly adapters: NonNullable<CliOptions["adapters"]>;
+  readonly blobs: CliOptions["blobs"];
   readonly #stdin: CliOptions["stdin"];
   readonly #args: readonly string[];
   #exitCode: number = exitCodes.done;
 
-  constructor({ args, env, stdin, stdout, stderr, signal, adapters = {} }: CliOptions) {
+  constructor({ args, env, stdin, stdout, stderr, signal, adapters = {}, blobs }: CliOptions) {
     this.env = env;
     this.signal = signal;
     this.adapters = adapters;
+    this.blobs = blobs;
     this.output = new Output(stdout, stderr);
     this.#stdin = stdin;
     this.#args = args;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { isListed } from "@scrollback/collections/internal";
+import { Blobs, type BlobUse, isListed, type ThreadLife } from "@scrollback/collections/internal";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { createStores, isId, MemoryDriver } from "@scrollback/store-core/driver";
 import { isRecordTime, isTtl, kindOf, type ThreadReader } from "@scrollback/store-core/internal";
@@ -20,6 +20,8 @@ type Fields = Readonly<Record<string, unknown>>;
 export async function* linesOfThread(
   threadId: string,
   reader: ThreadReader<unknown>,
+  blobs: Blobs,
+  onMessage: () => void,
 ): AsyncGenerator<string, void, undefined> {
   const { createdAt, updatedAt, expiresAt, metadata } = reader.newest;
   yield jsonLine({
@@ -30,10 +32,17 @@ export async function* linesOfThread(
   let messages = 0;
   let last: object = { type: "skip" };
   try {
+    for (const use of await blobs.knownUses(threadId)) {
+      const found = await blobs.read(use);
+      if (!found) continue;
+      const content = Buffer.from(found.content).toString("base64");
+      yield jsonLine({ type: "file", ...use, sha256: hash("sha256", content, "base64url"), content });
+    }
     for await (const page of reader.pages())
       for (const { createdAt, message } of page) {
         yield jsonLine({ type: "message", createdAt, ...encodeValue("message", message) });
         messages += 1;
+        onMessage();
       }
     last = { type: "end", messages };
   } finally {
@@ -56,6 +65,14 @@ interface ThreadInFile extends Position {
   /** Text in the format of `jsonCodec`. */
   readonly metadata: string | undefined;
   readonly messages: FileMessage[];
+  readonly files: FileContent[];
+}
+
+/** A content of a file that a message of the thread uses. */
+interface FileContent {
+  readonly use: BlobUse & ThreadLife;
+  /** Base64. */
+  readonly content: string;
 }
 
 /** A thread in a file, without its messages, and where it begins. */
@@ -85,7 +102,9 @@ export async function listThreadsOf(file: ThreadFile, check: StorableCheck): Pro
  */
 export async function storesOf(file: ThreadFile, begin: Position): Promise<StoreFactory<unknown>> {
   const driver = new MemoryDriver();
-  for await (const { threadId, messages, metadata, createdAt, updatedAt } of readThreads(
+  const stores = createStores<unknown>(driver, { traits: anyMessageTraits });
+  const blobs = new Blobs(stores.withTraits(chatMessageTraits));
+  for await (const { threadId, messages, files, metadata, createdAt, updatedAt } of readThreads(
     file,
     undefined,
     begin,
@@ -98,9 +117,11 @@ export async function storesOf(file: ThreadFile, begin: Position): Promise<Store
       ...{ metadata, createdAt, updatedAt, expectedRevision: null, drop: 0 },
       ...{ maxMessages: undefined, trimming: "exact", ttlMs: undefined, signal: undefined },
     });
+    for (const { use, content } of files)
+      await blobs.keep(threadId, use, async () => new Uint8Array(Buffer.from(content, "base64")));
     break;
   }
-  return createStores<unknown>(driver, { traits: anyMessageTraits });
+  return stores;
 }
 
 async function* readThreads(
@@ -116,11 +137,12 @@ async function* readThreads(
     const value = fieldsOf(text) ?? refuse("not a JSON object");
     if (!thread) {
       if (value.type !== "thread") refuse('type must be "thread", where no thread has begun');
-      thread = { ...(await headOf(value, check, refuse)), offset, number, messages: [] };
+      thread = { ...(await headOf(value, check, refuse)), offset, number, messages: [], files: [] };
       const before = begun.get(thread.threadId);
       if (before !== undefined) refuse(`threadId is that of line ${before}, too`);
       begun.set(thread.threadId, number);
-    } else if (value.type === "message") thread.messages.push(await messageOf(value, check, refuse));
+    } else if (value.type === "file") thread.files.push(fileOf(value, refuse));
+    else if (value.type === "message") thread.messages.push(await messageOf(value, check, refuse));
     else if (value.type === "end") {
       const { length } = thread.messages;
       if (value.messages !== length)
@@ -131,7 +153,9 @@ async function* readThreads(
       thread = undefined;
     } else if (value.type === "skip") thread = undefined;
     else
-      refuse(`type must be "message", "end" or "skip", as the thread of line ${thread.number} has not ended`);
+      refuse(
+        `type must be "file", "message", "end" or "skip", as the thread of line ${thread.number} has not ended`,
+      );
   }
   if (thread) refuseLine(name, thread.number, "the file ends before this thread does; nothing was imported");
 }
@@ -153,7 +177,7 @@ async function headOf(
   head: Fields,
   check: StorableCheck,
   refuse: Refuse,
-): Promise<Omit<ThreadInFile, keyof Position | "messages">> {
+): Promise<Omit<ThreadInFile, keyof Position | "messages" | "files">> {
   if (head.version !== VERSION)
     refuse(`version must be ${VERSION}; was it written by a newer version of the CLI?`);
   const id = isId(head.threadId);
@@ -179,6 +203,23 @@ function textAt(name: string, line: Fields, refuse: Refuse): string | undefined 
   } catch {
     return refuse(`${name} was not written by export`);
   }
+}
+
+function fileOf({ id, scope, digest, incarnation, sha256, content }: Fields, refuse: Refuse): FileContent {
+  const isBase64 =
+    typeof content === "string" && Buffer.from(content, "base64").toString("base64") === content;
+  if (!isBase64) return refuse("content must be base64");
+  if (sha256 !== hash("sha256", content, "base64url")) refuse("sha256 must be that of the content");
+  if (typeof digest !== "string" || !/^[\w-]{43}$/.test(digest)) refuse("digest must be the id of a file");
+  if (typeof scope !== "string" || isId(scope)) refuse("scope must be the name of an owner");
+  if (typeof id !== "string" || !/^[\w-]{12}$/.test(id)) refuse("id must be that of a use");
+  if (incarnation !== undefined && (typeof incarnation !== "string" || isId(incarnation)))
+    refuse("incarnation must be that of a thread");
+  const life = incarnation === undefined ? undefined : String(incarnation);
+  return {
+    use: { id: String(id), scope: String(scope), digest: String(digest), incarnation: life },
+    content,
+  };
 }
 
 async function messageOf(line: Fields, check: StorableCheck, refuse: Refuse): Promise<FileMessage> {

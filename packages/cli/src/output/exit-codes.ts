@@ -13,7 +13,7 @@ export const exitCodes = Object.freeze({
   notFound: 3,
   /** Unreadable records, copies that differ or are unfinished, or wrong lines or conversations in a file. */
   damaged: 4,
-  /** Threads were skipped: their target has other content, they changed meanwhile, or they do not fit. */
+  /** Threads were skipped: their target has other content, they changed meanwhile, do not fit, or have files in another storage. */
   conflict: 5,
   /** The backend could not be reached, or refused to work. */
   unavailable: 6,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { isListed } from "@scrollback/collections/internal";
-import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { Blobs, isListed } from "@scrollback/collections/internal";
+import { chatMessageTraits, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy, ThreadReader } from "@scrollback/store-core/internal";
 import type { CommandContext } from "../context/command-context.ts";
 import { encodeText } from "../formats/entry.ts";
@@ -43,6 +43,7 @@ export async function copyThreads<T extends WorkItem>(
     const { threadId, isListed, expiresAt } = thread;
     if (isExpired(expiresAt)) return { outcome: "expired" };
     const source = await sourceOf(thread);
+    await copyFiles(context, source, target, threadId);
     const made = await withoutCorruptRecords(skipCorrupt, () =>
       copyOne(context, source, target, thread, done),
     );
@@ -60,6 +61,19 @@ export async function copyThreads<T extends WorkItem>(
     const problems = ["source and target do not hold the same"];
     return { outcome: "different", problems, exitCode: exitCodes.damaged };
   });
+}
+
+/** Before the thread, so that it is never there without its files. */
+async function copyFiles(
+  { blobs, signal }: CommandContext,
+  source: StoreFactory<unknown>,
+  target: StoreFactory<unknown>,
+  threadId: string,
+): Promise<void> {
+  const from = new Blobs(source.withTraits(chatMessageTraits), { elsewhere: blobs });
+  const to = new Blobs(target.withTraits(chatMessageTraits));
+  for (const use of await from.knownUses(threadId, signal))
+    await to.keep(threadId, use, async () => (await from.read(use, { signal }))?.content, signal);
 }
 
 async function copyOne(

@@ -5,7 +5,7 @@ import type { CommandContext } from "../context/command-context.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { shownCount } from "../output/figures.ts";
 import { printableId, printableLine } from "../output/terminal-text.ts";
-import { entriesIn } from "./listed-threads.ts";
+import { entriesIn, isList } from "./listed-threads.ts";
 import type { SelectionOptions } from "./selection.ts";
 
 /** Options of {@link checkEntries}. */
@@ -43,6 +43,7 @@ export async function checkEntries(
   try {
     const checked = pMapIterable(entriesIn(stores, prefix, signal), check, { concurrency });
     for await (const { found, outcome, problem } of checked) {
+      if (problem === undefined && !isList(found.index)) continue;
       sums.set(outcome, (sums.get(outcome) ?? 0) + 1);
       if (problem !== undefined) await tell(context, json, found, outcome, problem);
     }

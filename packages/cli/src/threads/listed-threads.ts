@@ -1,3 +1,4 @@
+import type { BlobStorage } from "@scrollback/chats";
 import { iterateEntries, removeAnyThread } from "@scrollback/collections";
 import { isListed, listAgain, missingEntries } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
@@ -17,7 +18,12 @@ export function hasIndex(stores: StoreFactory<unknown>): boolean {
   }
 }
 
-/** The entries in lists of a backend, of threads whose ids have a prefix; none if it has no index. */
+/** Whether an index lists threads, or is another program's: those of the parts and files of threads are no lists. */
+export function isList(index: string): boolean {
+  return !/^(parts|files|contents):/.test(index);
+}
+
+/** The entries of indexes of a backend, of threads whose ids have a prefix; none if it has no index. */
 export async function* entriesIn(
   stores: StoreFactory<unknown>,
   prefix: string,
@@ -57,12 +63,14 @@ export async function missingIn(
 export class ThreadRemoval {
   readonly #stores: StoreFactory<unknown>;
   readonly #signal: AbortSignal;
+  readonly #blobs: BlobStorage | undefined;
   #places: Promise<ReadonlyMap<string, Places>> | undefined;
   /** The number of entries that cannot be read, so that nobody knows whether they are of a deleted thread. */
   unreadable = 0;
 
-  constructor(stores: StoreFactory<unknown>, signal: AbortSignal) {
+  constructor(stores: StoreFactory<unknown>, signal: AbortSignal, blobs: BlobStorage | undefined) {
     this.#stores = stores;
+    this.#blobs = blobs;
     this.#signal = signal;
   }
 
@@ -71,12 +79,13 @@ export class ThreadRemoval {
     threadId: string,
     head?: Pick<ThreadPage<unknown>, "count" | "metadata"> | undefined,
   ): Promise<void> {
-    const [stores, signal] = [this.#stores, this.#signal];
+    const [stores, signal, blobs] = [this.#stores, this.#signal, this.#blobs];
     if (hasIndex(stores)) {
-      if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { signal });
+      if (isListed(head?.metadata)) return await removeAnyThread(stores, threadId, { blobs, signal });
       const saysNothing = !head || headProblem(threadId, head) !== undefined;
       const places = saysNothing ? await this.#placesOf(threadId) : undefined;
-      if (saysNothing) return await removeAnyThread(stores, threadId, { ...(places && { places }), signal });
+      if (saysNothing)
+        return await removeAnyThread(stores, threadId, { ...(places && { places }), blobs, signal });
     }
     await stores.deleteThread(threadId, { signal });
   }

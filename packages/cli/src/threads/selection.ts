@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { isListed, partThreads } from "@scrollback/collections/internal";
+import { CONTENT_PREFIX, isListed, partThreads } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
@@ -27,6 +27,17 @@ export function addSelection(command: Command): Command {
       parseText,
     )
     .option("--prefix <text>", "threads whose ids begin with this text", parseText);
+}
+
+/** The content of a file goes with the threads that use it. */
+function isContent({ threadId }: ThreadInfo): boolean {
+  return threadId.startsWith(CONTENT_PREFIX);
+}
+
+function leaveContent(context: CommandContext, { threadId }: ThreadInfo): void {
+  const problem = "the content of a file goes with the messages that have it";
+  context.output.note(`left alone: ${printableId(threadId)}: ${problem}`);
+  context.fail(exitCodes.conflict);
 }
 
 /** A selected thread. */
@@ -57,6 +68,7 @@ export async function* selectThreads(
   const seen = new Set<string>();
   const isNew = (threadId: string) => !seen.has(threadId) && seen.add(threadId);
   const unread: string[] = [];
+  const isNamed = options.idsFrom !== undefined || (options.ids ?? []).length > 0;
   for await (const { threads, problems, missing } of pagesOf(context, stores, options, sizes)) {
     const listed = new Set(threads.map(({ threadId }) => threadId));
     for (const { threadId, message } of problems) {
@@ -66,7 +78,11 @@ export async function* selectThreads(
       else unread.push(message);
     }
     if (missing !== undefined && isNew(missing)) onMissing(missing);
-    for (const thread of threads) if (isNew(thread.threadId)) yield thread;
+    for (const thread of threads) {
+      if (!isNew(thread.threadId)) continue;
+      if (!isContent(thread)) yield thread;
+      else if (isNamed) leaveContent(context, thread);
+    }
   }
   const [first] = unread;
   if (first === undefined) return;

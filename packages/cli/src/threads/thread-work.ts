@@ -149,9 +149,13 @@ function textOf(
 }
 
 function outcomeOf(error: unknown): ThreadOutcome {
-  if (!StoreError.is(error) || !ofOneThread.some((code) => code === error.code)) throw error;
+  // A thread of a newer format, or with a file in another storage.
+  const isUnsupported = StoreError.is(error, "UNSUPPORTED") && error.threadId !== undefined;
+  if (!StoreError.is(error) || !(isUnsupported || ofOneThread.some((code) => code === error.code)))
+    throw error;
   const outcome = error.code.toLowerCase().replace("_", " ");
-  return { outcome, problems: [error.message], exitCode: exitCodeOf(error) };
+  const exitCode = isUnsupported ? exitCodes.conflict : exitCodeOf(error);
+  return { outcome, problems: [error.message], exitCode };
 }
 
 async function tell(
