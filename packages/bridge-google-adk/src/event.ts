@@ -21,7 +21,7 @@ const MAX_DEPTH = 1_000;
  * Copies a value without symbol keys, and replaces instances of the model clients' classes, which contain only fields, by plain
  * objects. The session service rejects other values that are not plain data.
  */
-function plain(value: unknown, depth = 0): unknown {
+export function plain(value: unknown, depth = 0): unknown {
   // The stores refuse what is nested deeper, and so cycles.
   if (depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) return value.map((inner) => plain(inner, depth + 1));
