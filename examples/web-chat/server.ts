@@ -54,7 +54,7 @@ const page = sirv(join(import.meta.dirname, "dist"), {
 const server = createServer((request, response) => {
   if (request.url?.startsWith("/api/")) return api(request, response);
   if (ownerOf(request.headers.cookie) === undefined) response.setHeader("set-cookie", newCookie());
-  response.setHeader("content-security-policy", "default-src 'self'");
+  response.setHeader("content-security-policy", "default-src 'self'; img-src 'self' data:");
   page(request, response, () => void response.writeHead(404).end());
 });
 server.listen(Number(PORT), "127.0.0.1", () => {

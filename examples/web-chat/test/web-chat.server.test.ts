@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { crc32, deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importChats } from "./import-chats.ts";
 import { setUpWebChat } from "./setup.ts";
@@ -249,4 +251,51 @@ test("an outdated tab is refused, and continues after a reload", async () => {
   await two.chat.answered();
   expect((await two.chat.texts()).slice(4)).toEqual(["Count to 3", "1 2 3"]);
   expect(await two.chat.stored()).toHaveLength(6);
+});
+
+/** A picture of one pixel, with as many bytes more as asked. */
+function pngOf(bytes: number): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const size = Buffer.alloc(4);
+    size.writeUInt32BE(data.length);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32BE(crc32(body));
+    return Buffer.concat([size, body, sum]);
+  };
+  const head = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0]);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("fiLl", randomBytes(bytes)),
+    chunk("IDAT", deflateSync(Buffer.from([0, 200, 100, 50]))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+test("a photo of 10 MB is attached, shown by its URL after a reload, and kept by an edit", async () => {
+  const { chat, page } = await tests.visit();
+  const photo = pngOf(10 * 1_048_576);
+  await page.getByLabel("Files to attach").setInputFiles([
+    { name: "rome.png", mimeType: "image/png", buffer: photo },
+    { name: "not-sent.png", mimeType: "image/png", buffer: pngOf(10) },
+  ]);
+  await chat.button("Remove not-sent.png").click();
+  await chat.send("Which tram goes to the harbour?");
+  await chat.reload();
+  const picture = page.getByRole("img", { name: "rome.png" });
+  await picture.scrollIntoViewIfNeeded();
+  const width = () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth);
+  await expect.poll(width).toBe(1);
+  const url = (await picture.getAttribute("src")) ?? "";
+  expect(url).toMatch(/^\/api\/chats\/[^/]+\/files\/[\w-]{43}\?type=image%2Fpng$/);
+  expect(await page.getByRole("img", { name: "not-sent.png" }).count()).toBe(0);
+  await chat.act(chat.messages.first(), "Edit");
+  await page.getByRole("textbox", { name: "Edit your message" }).fill("How is this chat stored?");
+  await page.keyboard.press("Enter");
+  await chat.answered();
+  await chat.reload();
+  expect(await picture.getAttribute("src")).toBe(url);
+  const loaded = await page.request.get(new URL(url, page.url()).href);
+  expect(Buffer.compare(await loaded.body(), photo)).toBe(0);
 });

@@ -11,6 +11,9 @@ function icon(children: ReactNode) {
 }
 
 export const ArchiveIcon = icon(<path d="M3.5 4.5h13v3h-13zM4.5 7.5v8h11v-8M8 10.5h4" />);
+export const AttachIcon = icon(
+  <path d="m14.5 9.5-5 5a3 3 0 0 1-4.2-4.2l6-6a2 2 0 0 1 2.8 2.8l-6 6a1 1 0 0 1-1.4-1.4l5-5" />,
+);
 export const BranchIcon = icon(
   <>
     <circle cx="6" cy="4.75" r="1.75" />

@@ -1,18 +1,25 @@
-import { type RefObject, useEffect, useLayoutEffect } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef } from "react";
 import { IconButton } from "../controls/IconButton.tsx";
-import { SendIcon, StopIcon } from "../controls/icons.tsx";
+import { AttachIcon, CloseIcon, SendIcon, StopIcon } from "../controls/icons.tsx";
 
 interface Props {
   readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly text: string;
+  /** The files to send with the message. */
+  readonly files: readonly File[];
   readonly isAnswering: boolean;
   readonly onText: (text: string) => void;
+  readonly onFiles: (files: readonly File[]) => void;
   readonly onSend: (text: string) => void;
   readonly onStop: () => void;
 }
 
-export function Composer({ field, text, isAnswering, onText, onSend, onStop }: Props) {
-  const isEmpty = text.trim() === "";
+/** What the handler takes by default. */
+const FILE_TYPES = "image/png,image/jpeg,image/gif,image/webp,application/pdf";
+
+export function Composer({ field, text, files, isAnswering, onText, onFiles, onSend, onStop }: Props) {
+  const picker = useRef<HTMLInputElement>(null);
+  const isEmpty = text.trim() === "" && files.length === 0;
   const submit = () => {
     if (!isEmpty && !isAnswering) onSend(text.trim());
   };
@@ -37,6 +44,38 @@ export function Composer({ field, text, isAnswering, onText, onSend, onStop }: P
         submit();
       }}
     >
+      {files.length > 0 && (
+        <ul className="attached" aria-label="Attached files">
+          {files.map((file) => (
+            <li key={`${file.name} ${file.lastModified}`}>
+              {file.name}
+              <IconButton
+                label={`Remove ${file.name}`}
+                onClick={() => onFiles(files.filter((other) => other !== file))}
+              >
+                <CloseIcon />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      <input
+        ref={picker}
+        type="file"
+        className="visually-hidden"
+        aria-label="Files to attach"
+        tabIndex={-1}
+        accept={FILE_TYPES}
+        multiple
+        onChange={(event) => {
+          onFiles([...files, ...(event.target.files ?? [])]);
+          event.target.value = "";
+          field.current?.focus();
+        }}
+      />
+      <IconButton label="Attach files" onClick={() => picker.current?.click()}>
+        <AttachIcon />
+      </IconButton>
       <label className="visually-hidden" htmlFor="message">
         Message
       </label>

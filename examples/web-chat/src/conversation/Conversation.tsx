@@ -40,6 +40,7 @@ export function Conversation({
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
   const keepPosition = useKeptPosition(scroller, content);
   const [text, setText] = useState(draft);
+  const [files, setFiles] = useState<readonly File[]>([]);
   const field = useRef<HTMLTextAreaElement>(null);
 
   const hasStarted = useRef(stored !== undefined);
@@ -56,8 +57,9 @@ export function Conversation({
       field.current?.focus();
     };
   const send = thenFocus((what: string) => {
-    conversation.send(what);
+    conversation.send(what, files);
     setText("");
+    setFiles([]);
     goToEnd();
   });
   const branch = async (messageId: string) => {
@@ -152,8 +154,10 @@ export function Conversation({
         <Composer
           field={field}
           text={text}
+          files={files}
           isAnswering={isAnswering}
           onText={setText}
+          onFiles={setFiles}
           onSend={send}
           onStop={thenFocus(
             () => void conversation.stop().catch(() => onFailed("The answer could not be stopped.")),

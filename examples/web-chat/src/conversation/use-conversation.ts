@@ -118,8 +118,19 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
     isLost: run?.state === "lost" && !isBusy,
     trouble,
     older,
-    send: (text: string) => begin(chat.sendMessage({ text })),
-    edit: (messageId: string, text: string) => begin(chat.sendMessage({ text, messageId })),
+    send: (text: string, files: readonly File[] = []) =>
+      begin(
+        dataUrls(files).then(
+          (parts) => chat.sendMessage({ parts: [...parts, ...(text === "" ? [] : [textPart(text)])] }),
+          () => setTrouble({ is: "refused", text: "A file could not be read." }),
+        ),
+      ),
+    /** The files of the message stay. */
+    edit(messageId: string, text: string) {
+      const edited = chat.messages.find(({ id }) => id === messageId);
+      const files = edited?.parts.filter((part) => part.type === "file") ?? [];
+      begin(chat.sendMessage({ parts: [...files, textPart(text)], messageId }));
+    },
     regenerate: (messageId?: string) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
     async switchTo(messageId: string) {
       await client.switchTo(chatId, messageId);
@@ -152,6 +163,22 @@ export function useConversation(chatId: string, stored: StoredChat | undefined, 
   };
 }
 
+const textPart = (text: string) => ({ type: "text" as const, text });
+
+/** The server stores a file apart from its message, and later gives its URL in the place of the data. */
+async function dataUrls(files: readonly File[]) {
+  return await Promise.all(
+    files.map(async (file) => {
+      const reader = new FileReader();
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      reader.onload = () => resolve(String(reader.result));
+      reader.onerror = () => reject(reader.error);
+      reader.readAsDataURL(file);
+      return { type: "file" as const, mediaType: file.type, filename: file.name, url: await promise };
+    }),
+  );
+}
+
 /** Keeps the messages before the first message of `now`, and replaces the others by `now`. */
 function merge(before: readonly ChatMessage[], now: ChatMessage[]): ChatMessage[] {
   const at = before.findIndex(({ id }) => id === now[0]?.id);
@@ -173,7 +200,7 @@ function troubleOf(error: Error): Trouble | undefined {
 }
 
 function reasonOf({ status, message }: ChatClientError): string {
-  if (status === 413) return "The message is too long.";
+  if (status === 413) return "The message, or a file of it, is too large.";
   if (status === 503) return "The database does not answer at the moment.";
   return message;
 }

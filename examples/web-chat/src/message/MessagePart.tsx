@@ -26,6 +26,14 @@ export function MessagePart({ part, isMine, isWaiting, actions }: Props) {
   switch (part.type) {
     case "text":
       return isMine ? <p className="plain">{part.text}</p> : <Markdown text={part.text} />;
+    case "file":
+      return part.mediaType.startsWith("image/") ? (
+        <img className="picture" src={part.url} alt={part.filename ?? "A picture"} loading="lazy" />
+      ) : (
+        <a className="file" href={part.url} target="_blank" rel="noreferrer">
+          {part.filename ?? "A file"}
+        </a>
+      );
     case "reasoning":
       return (
         <details className="reasoning">
