@@ -20,6 +20,7 @@ export const navigation: readonly Group[] = [
       ["Manage threads, separate tenants", "how-to/manage-threads"],
       ["Retain and erase", "how-to/retention-and-erasure"],
       ["Encrypt and rotate keys", "how-to/encryption"],
+      ["Files", "how-to/files"],
       ["Observe", "how-to/observability"],
       ["A chat fails at every turn", "how-to/repair-a-chat"],
       ["Test your app", "how-to/test-your-app"],

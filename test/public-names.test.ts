@@ -43,17 +43,17 @@ describe("the public names", () => {
     await expect(lines.join("\n")).toMatchFileSnapshot("public-names.txt");
   });
 
-  test("are at most 234 in all, and at most 33 of store-core are for applications", () => {
-    expect(entries.flatMap(({ names }) => names).length).toBeLessThanOrEqual(234);
+  test("are at most 243 in all, and at most 33 of store-core are for applications", () => {
+    expect(entries.flatMap(({ names }) => names).length).toBeLessThanOrEqual(243);
     expect(namesOf("packages/store-core/src/index.ts").length).toBeLessThanOrEqual(33);
   });
 
-  test("do not include those that our packages alone share, at most 60 a package", () => {
+  test("do not include those that our packages alone share, at most 64 a package", () => {
     const shared = files.filter((file) =>
       /^(?:packages\/[^/]+\/src|conformance-tests\/\w+)\/internal\.ts$/.test(file),
     );
     expect(shared.length).toBeGreaterThan(1);
-    for (const file of shared) expect(namesOf(file).length, file).toBeLessThanOrEqual(60);
+    for (const file of shared) expect(namesOf(file).length, file).toBeLessThanOrEqual(64);
   });
 });
 

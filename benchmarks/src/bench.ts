@@ -113,7 +113,7 @@ async function compare(key: BackendKey, backend: Backend): Promise<void> {
     ...(await measureCalls(backend, plan.calls, plan.threads)),
     ...(await measureWriters(backend, plan.writers)),
     await measureTurns(backend, plan.calls),
-    ...(key === "sqlite-normal" ? [await measureChats(backend, plan.calls)] : []),
+    ...(key === "sqlite-normal" ? await measureChats(backend, plan.calls) : []),
   ];
   const machine = machineUntilNow();
   const { title, versions, baseline, other } = backend.definition;

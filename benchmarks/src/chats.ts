@@ -1,4 +1,5 @@
 import { strictEqual } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ChatStore } from "@scrollback/chats";
@@ -17,6 +18,8 @@ interface Text {
 interface Chats {
   /** Stores a question, two drafts of its answer, and the answer. */
   storeTurn(chatId: string, question: Text, drafts: readonly Text[], answer: Text): Promise<unknown>;
+  /** Creates a chat with a message, reads it and deletes the chat. */
+  storeBriefly(chatId: string, message: Text): Promise<string | undefined>;
   /** The number of messages of all chats. */
   count(): Promise<number>;
   close(): Promise<unknown>;
@@ -39,7 +42,8 @@ function tables(path: string): Chats {
     CREATE TABLE messages (
       chat TEXT NOT NULL, sequence INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (chat, sequence)
     ) STRICT, WITHOUT ROWID;`);
-  for (const id of chatIds) database.prepare("INSERT INTO chats VALUES (?, ?, 0, 0, '')").run(id, OWNER);
+  const insert = database.prepare("INSERT INTO chats VALUES (?, ?, 0, 0, '')");
+  for (const id of chatIds) insert.run(id, OWNER);
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const countOf = database.prepare("SELECT message_count AS count FROM chats WHERE id = ?");
@@ -47,6 +51,9 @@ function tables(path: string): Chats {
     "UPDATE chats SET active_at = ?, message_count = ?, last_text = ? WHERE id = ?",
   );
   const put = database.prepare("INSERT OR REPLACE INTO messages VALUES (?, ?, ?)");
+  const read = database.prepare("SELECT body FROM messages WHERE chat = ? ORDER BY sequence");
+  const remove = database.prepare("DELETE FROM messages WHERE chat = ?");
+  const removeChat = database.prepare("DELETE FROM chats WHERE id = ?");
   const sum = database.prepare("SELECT sum(message_count) AS count FROM chats");
   /** Writes the message after the last one, or over it. */
   const write = (chatId: string, message: Text, isNew: boolean) => {
@@ -60,6 +67,16 @@ function tables(path: string): Chats {
     async storeTurn(chatId, question, drafts, answer) {
       write(chatId, question, true);
       for (const [index, message] of [...drafts, answer].entries()) write(chatId, message, index === 0);
+    },
+    async storeBriefly(chatId, message) {
+      insert.run(chatId, OWNER);
+      write(chatId, message, true);
+      const [stored] = read.all(chatId).map(({ body }) => JSON.parse(String(body)) as Text);
+      begin.run();
+      remove.run(chatId);
+      removeChat.run(chatId);
+      commit.run();
+      return stored?.content;
     },
     count: async () => Number(sum.get()?.count),
     close: async () => database.close(),
@@ -80,6 +97,12 @@ async function scrollbackChats({ definition, url }: Backend): Promise<Chats> {
       }
       await run.end({ message: { ...answer, id: run.messageId }, status: "complete" });
     },
+    async storeBriefly(id, message) {
+      await chats.create({ id, messages: [message] });
+      const page = await chats.read(id);
+      await chats.delete(id);
+      return page?.entries[0]?.message.content;
+    },
     async count() {
       const listed = await chats.list({ limit: chatIds.length });
       return listed.chats.reduce((sum, { messageCount }) => sum + messageCount, 0);
@@ -93,8 +116,13 @@ async function scrollbackChats({ definition, url }: Backend): Promise<Chats> {
 
 const contents = messagesFrom(0, 400).flatMap(({ content }) => (typeof content === "string" ? content : []));
 
-/** Measures a stored turn of a chat, on SQLite. */
-export async function measureChats(backend: Backend, effort: Effort): Promise<Measured> {
+/** A data URL of 1 MB that no other one equals. */
+function photo(): string {
+  return `data:image/png;base64,${randomBytes(1_000_000).toString("base64")}`;
+}
+
+/** Measures a stored turn of a chat, and a photo in one, on SQLite. */
+export async function measureChats(backend: Backend, effort: Effort): Promise<Measured[]> {
   const contestants = [
     { name: "raw" as const, chats: tables(join(backend.url, "chats.db")) },
     { name: "ours" as const, chats: await scrollbackChats(backend) },
@@ -119,9 +147,19 @@ export async function measureChats(backend: Backend, effort: Effort): Promise<Me
     };
   });
   await measure(cells, effort);
-  for (const { chats, turns } of cells) {
-    strictEqual(await chats.count(), 2 * turns());
-    await chats.close();
-  }
-  return { name: "chat turn", ...mediansOf(cells) };
+  for (const { chats, turns } of cells) strictEqual(await chats.count(), 2 * turns());
+  const photos = contestants.map(({ name, chats }) => ({
+    name,
+    times: [] as number[],
+    prepare() {
+      const message: Text = { id: "q", role: "user", content: photo() };
+      return async () => strictEqual(await chats.storeBriefly("photos", message), message.content);
+    },
+  }));
+  await measure(photos, effort);
+  for (const { chats } of contestants) await chats.close();
+  return [
+    { name: "chat turn", ...mediansOf(cells) },
+    { name: "chat with a photo", ...mediansOf(photos) },
+  ];
 }

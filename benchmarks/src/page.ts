@@ -144,7 +144,10 @@ export function backendSection({
           ]
         : []),
       ...(rows.some(({ name }) => name === "chat turn")
-        ? ["- chat turn: a question, two drafts and an answer in a `ChatStore`; raw: two hand-written tables"]
+        ? [
+            "- chat turn: a question, two drafts and an answer in a `ChatStore`; raw: two hand-written tables",
+            "- chat with a photo: a chat with a message of 1 MB is created, read and deleted; ours stores the photo apart, raw in the message",
+          ]
         : []),
       ...machinesOf(rows),
       ...failed.map(({ name, failed }) => `- ${name}: ${failed} commits of ours failed`),

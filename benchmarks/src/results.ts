@@ -27,6 +27,7 @@ export const rowNames = [
   "8 factories, one thread",
   "LangGraph turn",
   "chat turn",
+  "chat with a photo",
 ] as const;
 export type RowName = (typeof rowNames)[number];
 
