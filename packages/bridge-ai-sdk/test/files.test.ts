@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { BlobStorage } from "@scrollback/chats";
 import type { UIMessage } from "ai";
 import type { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
@@ -131,6 +132,30 @@ test("a page on another origin has URLs under its own api, and can send them bac
   await server.post({ id: "c", message: { ...question, id: "r" }, messageId: "q" });
   expect(filesOf(model)).toEqual([photo.length]);
   expect((await server.stored("c"))?.[0]?.parts[1]).toEqual(filePart);
+});
+
+test("a model that loads URLs gets the signed URL of a storage, any other one the content", async () => {
+  const contents = new Map<string, Uint8Array>();
+  const blobs: BlobStorage = {
+    put: async (key, content) => void contents.set(key, content),
+    get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
+    delete: async (key) => void contents.delete(key),
+    url: async (key, { mediaType, expiresInMs }) =>
+      `https://files.example/${key}?${mediaType}&${expiresInMs}`,
+  };
+  for (const takesUrls of [true, false]) {
+    const { model, server } = await setUp({ store: { blobs } });
+    await using _ = server;
+    if (takesUrls) Object.defineProperty(model, "supportedUrls", { value: { "image/*": [/^https:/] } });
+    await server.post({ id: "c", message: withPhoto("q") });
+    const parts = model.doStreamCalls[0]?.prompt.flatMap(({ content }) => content as unknown[]);
+    const file = parts?.find((part) => Object(part).type === "file");
+    if (takesUrls)
+      expect(file).toMatchObject({
+        data: { url: new URL(`https://files.example/${[...contents.keys()][0]}?image/png&3600000`) },
+      });
+    else expect(filesOf(model)).toEqual([photo.length]);
+  }
 });
 
 test("a reducer's history loads no file that it dropped", async () => {

@@ -271,6 +271,33 @@ describe("files", () => {
     expect((await mine.read("b"))?.entries).toHaveLength(1);
   });
 
+  test("outlive a rotation of keys, and are erased without a key", async () => {
+    const driver = new MemoryDriver();
+    const [old, fresh] = ["old", "new"].map((id) => ({ id, key: randomBytes(32) }));
+    const chatsWith = (...keys: (typeof old)[]) => {
+      const codec = aesGcmCodec({ keys: keys.flatMap((key) => key ?? []) });
+      const stores = createStores(driver, { codec });
+      return { stores, mine: new ChatStore<Message>({ stores }).of("ada") };
+    };
+    const before = chatsWith(old);
+    for (const id of ["a", "b"]) await before.mine.create({ id, messages: [withPhoto(id)] });
+    const { stores } = chatsWith(fresh, old);
+    for await (const { threadId } of stores.iterateThreads()) {
+      const { entries, metadata, revision } = await stores.open(threadId).read();
+      const append = entries.map(({ message }) => message);
+      await stores.open(threadId).commit({ drop: "all", append, metadata }, { expectedRevision: revision });
+    }
+    const { mine } = chatsWith(fresh);
+    expect(messages(await mine.read("a"))).toEqual([withPhoto("a")]);
+    await mine.append("a", [withPhoto("c")]);
+    await mine.delete("a");
+    expect(messages(await mine.read("b"))).toEqual([withPhoto("b")]);
+    const { mine: keyless } = chatsWith({ id: "another", key: randomBytes(32) });
+    await keyless.delete("b");
+    const request = { prefix: "scrollback:content:", limit: 9, cursor: undefined, signal: undefined };
+    expect((await driver.list(request)).threads.filter(({ count }) => count > 0)).toEqual([]);
+  });
+
   test("a text that looks like a reference stays a text", async () => {
     const { mine } = setUp();
     const text = `scrollback-file:${"A".repeat(43)}:bytes`;

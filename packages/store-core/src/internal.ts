@@ -28,7 +28,7 @@ export { isSame } from "./codec/same.ts";
 export { Contention } from "./contention.ts";
 export { newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
-export { contentCodecOf, nameOfText } from "./factory/factory.ts";
+export { contentCodecOf, nameOfText, plainIndexOf } from "./factory/factory.ts";
 export { checkMessages, isCompactionPart, kindOf } from "./message/chat-message-traits.ts";
 export {
   type Conversion,

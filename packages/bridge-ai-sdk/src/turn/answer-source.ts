@@ -2,6 +2,7 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { guarded, isText, reducedHistory } from "@scrollback/store-core/internal";
 import {
   type InferUIMessageChunk,
+  type LanguageModel,
   type ModelMessage,
   stepCountIs,
   streamText,
@@ -33,8 +34,9 @@ export async function answerOf<UI extends UIMessage>(
   const { onError } = target;
   const reduced = options.reducer ? await reducedTurn(turn, options.reducer, options, target) : turn;
   const mine = options.chats.of(turn.owner);
+  const takesUrls = await takesFileUrls(options.model);
   const made = await modelAnswer(
-    await withTurnFiles(mine, reduced, turn.run.entries, { ...options, target }),
+    await withTurnFiles(mine, reduced, turn.run.entries, { ...options, target, takesUrls }),
     options,
   );
   if (made instanceof ReadableStream) return made;
@@ -79,6 +81,11 @@ async function reducedTurn<UI extends UIMessage>(
     return (await reducer.reduce(messages as ModelMessage[], { signal })) as ChatMessage[];
   });
   return { ...turn, modelMessages: sendableMessages(reduced as ModelMessage[], target, options.tools) };
+}
+
+/** Whether a model says that it loads files from URLs. Others would have the SDK load them here. */
+async function takesFileUrls(model: LanguageModel | undefined): Promise<boolean> {
+  return typeof model === "object" && Object.keys((await model.supportedUrls) ?? {}).length > 0;
 }
 
 async function modelAnswer<UI extends UIMessage>(

@@ -117,12 +117,14 @@ export async function turnOf<UI extends UIMessage>(
 /**
  * A turn with the contents of the files that its model messages refer to: those that a reducer has dropped are not loaded. Others, and
  * those whose type the model does not take, become notes.
+ *
+ * @param options `takesUrls`: whether the model gets signed URLs in the place of contents, where the storage of files has them.
  */
 export async function withTurnFiles<UI extends UIMessage, T extends TitleTurn<UI>>(
   chats: OwnedChats<UI>,
   turn: T,
   stored: readonly ChatEntry<UI>[],
-  { fileTypes, target }: TurnOptions,
+  { fileTypes, target, takesUrls = false }: TurnOptions & { readonly takesUrls?: boolean },
 ): Promise<T> {
   const needed = filesIn(turn.modelMessages);
   if (needed.size === 0) return turn;
@@ -131,7 +133,7 @@ export async function withTurnFiles<UI extends UIMessage, T extends TitleTurn<UI
   const { messages, modelMessages } = await chats.withFiles(
     { messages: turn.messages, modelMessages: turn.modelMessages },
     fileIds.filter((fileId) => needed.has(fileId)),
-    { urlsForMs: FILE_URLS_MS, signal },
+    { signal, ...(takesUrls && { urlsForMs: FILE_URLS_MS }) },
   );
   return {
     ...turn,

@@ -8,6 +8,7 @@ import {
 import type { BlobStorage } from "./blob-storage.ts";
 import { Blobs } from "./blobs.ts";
 import { Entries, entriesIn, ifThere } from "./entries.ts";
+import { indexIn } from "./index-in.ts";
 import {
   entryValueOf,
   isListing,
@@ -98,7 +99,7 @@ export async function* iterateEntries(
     for (const index of page.names) {
       if (seen.has(index)) continue;
       seen.add(index);
-      for await (const entry of entriesIn(stores, index, call))
+      for await (const entry of entriesIn(indexIn(stores, index), call))
         yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
     }
     cursor = page.cursor;

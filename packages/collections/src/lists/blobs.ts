@@ -3,9 +3,8 @@ import { randomText } from "@scrollback/store-core/internal";
 import type { BlobStorage } from "./blob-storage.ts";
 import { type BlobUse, type CallOptions, Contents, LATE_MS, unknownStorage } from "./contents.ts";
 import { entriesIn } from "./entries.ts";
+import { indexIn, USES } from "./index-in.ts";
 
-/** The beginning of the name of a thread's index. */
-const USES = "files:";
 /** The only id of the entries that say which contents a thread uses. */
 const USE = "use";
 /** The order of announced uses in a thread's index, before that of settled ones, which is their time. */
@@ -161,7 +160,7 @@ export class Blobs {
     }: CallOptions & ThreadLife & { readonly refused?: { has(id: string): boolean } },
   ): Promise<void> {
     const entries: IndexEntry[] = [];
-    for await (const entry of entriesIn(this.#stores, this.#usesOf(threadId).name, call)) {
+    for await (const entry of entriesIn(this.#usesOf(threadId), call)) {
       const settled = valueIn(entry).incarnation;
       if (settled !== undefined && settled === incarnation) break;
       entries.push(entry);
@@ -178,7 +177,7 @@ export class Blobs {
         // From then on, the process that announced it cannot add the message.
         const content = { version: entry.version + 1, order: ANNOUNCED, value: entry.value };
         const found = await this.#usesOf(threadId).update({ key: use.id, id: USE }, content, call);
-        if (found === entry.version) await this.#release(threadId, use, true, call);
+        if (found === entry.version) await this.#release(threadId, use, base !== undefined, call);
       } else if (base !== undefined) await this.settle(threadId, state, [use], call);
     }
   }
@@ -198,8 +197,7 @@ export class Blobs {
   /** What the messages of a thread use, also what was announced. */
   async uses(threadId: string, signal?: AbortSignal): Promise<(BlobUse & ThreadLife)[]> {
     const uses: (BlobUse & ThreadLife)[] = [];
-    const { name } = this.#usesOf(threadId);
-    for await (const entry of entriesIn(this.#stores, name, signal ? { signal } : {}))
+    for await (const entry of entriesIn(this.#usesOf(threadId), signal ? { signal } : {}))
       uses.push(valueOfUse(entry));
     return uses;
   }
@@ -237,7 +235,7 @@ export class Blobs {
   }
 
   #usesOf(threadId: string): StoreIndex {
-    return this.#stores.index(USES + threadId);
+    return indexIn(this.#stores, USES + threadId);
   }
 }
 

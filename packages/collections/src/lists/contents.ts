@@ -1,12 +1,11 @@
 import { type IndexEntry, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import type { BlobStorage } from "./blob-storage.ts";
 import { blobThreads } from "./blob-threads.ts";
+import { CONTENTS, indexIn } from "./index-in.ts";
 import { sealedBlobs } from "./sealed-blobs.ts";
 
 /** How long a request of a process that died may be under way. */
 export const LATE_MS = 3_600_000;
-/** The beginning of the name of a scope's index. */
-const CONTENTS = "contents:";
 /** The id of the entry that says where a content is. All others of its key are its uses. */
 const PLACE = "place";
 
@@ -210,7 +209,7 @@ export class Contents {
   }
 
   #contentsOf(scope: string): StoreIndex {
-    return this.#stores.index(CONTENTS + scope);
+    return indexIn(this.#stores, CONTENTS + scope);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type IndexEntry, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type IndexEntry, StoreError, type StoreFactory, type StoreIndex } from "@scrollback/store-core";
 import { MAX_VALUE_BYTES } from "@scrollback/store-core/driver";
 import { randomText } from "@scrollback/store-core/internal";
 import {
@@ -163,12 +163,11 @@ export class Entries<T> {
 
 /** Iterates over the entries of an index, upwards. */
 export async function* entriesIn(
-  stores: StoreFactory<unknown>,
-  index: string,
+  index: StoreIndex,
   call: { signal?: AbortSignal },
 ): AsyncGenerator<IndexEntry> {
   for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const page = await stores.index(index).list({ ...call, ...(cursor !== undefined && { cursor }) });
+    const page = await index.list({ ...call, ...(cursor !== undefined && { cursor }) });
     yield* page.entries;
     cursor = page.cursor;
   }

@@ -98,7 +98,7 @@ export class Parts {
   ): Promise<void> {
     const call = signal ? { signal } : {};
     const announced = new Map<string, unknown>(named.map((part) => [part, undefined]));
-    for await (const { key, value } of entriesIn(this.#stores, this.#indexOf(threadId).name, call))
+    for await (const { key, value } of entriesIn(this.#indexOf(threadId), call))
       announced.set(key, (Object(value) as { base?: unknown }).base);
     if (announced.size === 0) return;
     // After the index: a part that was announced before, and is named now, is seen to be named.

@@ -123,7 +123,7 @@ export async function namesIn(
 ): Promise<Names[]> {
   const found = new Map<string, Names>();
   for (const index of [...indexes, ...indexes.slice(0, -1)])
-    for await (const { key, value } of entriesIn(stores, index, signal ? { signal } : {}))
+    for await (const { key, value } of entriesIn(stores.index(index), signal ? { signal } : {}))
       found.set(key, { key, names: entryValueOf(value)?.listed.names ?? found.get(key)?.names });
   return [...found.values()];
 }

@@ -32,7 +32,7 @@ import { trimmings } from "../trimming/trimming.ts";
 import { copyChecks, copyThread } from "./copy-thread.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
-import { listIndexes, storeIndexOf } from "./store-index.ts";
+import { listIndexes, type StoreIndex, storeIndexOf } from "./store-index.ts";
 
 checkRuntime();
 
@@ -200,6 +200,12 @@ export function nameOfText(stores: StoreFactory<unknown>, text: string): string 
   const { codec = jsonCodec } = contexts.get(stores) ?? {};
   if (codec === jsonCodec) return digest;
   return sha256(codec.encode(digest, { threadId: "name", operationId: "name", kind: "m", index: 0 }));
+}
+
+/** The index of a name, whose values do not pass the codec: for what tells nothing, and must be read whatever the keys are. */
+export function plainIndexOf(stores: StoreFactory<unknown>, name: string): StoreIndex {
+  const context = contexts.get(stores);
+  return context ? storeIndexOf(context, name, jsonCodec) : stores.index(name);
 }
 
 /** How contents are stored elsewhere. */

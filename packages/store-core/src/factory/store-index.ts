@@ -11,7 +11,7 @@ import {
   isString,
 } from "../arguments.ts";
 import { decodeText, encodeText } from "../codec/base64.ts";
-import { jsonCodec } from "../codec/codec.ts";
+import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { bindingOf, decodeEntry, isRecordTime } from "../codec/record.ts";
 import { compareBytes, type EntryPlace, SortKey, type StoredEntry } from "../driver/entry-index.ts";
 import { StoreError } from "../errors.ts";
@@ -157,7 +157,7 @@ const nearestChecks = {
 };
 
 /** The index of a name. @throws StoreError `UNSUPPORTED` if the driver has none. */
-export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIndex {
+export function storeIndexOf<M>(context: StoreContext<M>, name: string, codec = context.codec): StoreIndex {
   context.assertOpen();
   checkValue("index", "name", isId, name);
   const { driver, maxValueBytes, maxDimensions } = indexOf(context);
@@ -169,7 +169,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
     checkOptions(method, options, callChecks);
     const { key, id } = place;
     const { version, order, value, expiresAt, vectors } = content;
-    const text = encoded(context, { index: name, key, id }, value);
+    const text = encoded(codec, { index: name, key, id }, value);
     if (byteLength(text) > maxValueBytes)
       throw new StoreError("TOO_LARGE", `${method}: the value takes more than ${maxValueBytes} bytes`);
     const put = { index: name, key, id, version, order: order + 0, value: text, signal: options.signal };
@@ -194,7 +194,7 @@ export function storeIndexOf<M>(context: StoreContext<M>, name: string): StoreIn
   const entryOf = <E extends StoredEntry>(entry: E): E & IndexEntry => {
     const { key, id } = entry;
     try {
-      return { ...entry, value: decodeEntry(context.codec, entry.value, { index: name, key, id }) };
+      return { ...entry, value: decodeEntry(codec, entry.value, { index: name, key, id }) };
     } catch (error) {
       if (!StoreError.is(error, "CORRUPT")) throw error;
       return { ...entry, value: undefined, problem: error };
@@ -289,7 +289,7 @@ function indexOf<M>({ driver, codec }: StoreContext<M>) {
   );
 }
 
-function encoded<M>({ codec }: StoreContext<M>, place: EntryPlace, value: unknown): string {
+function encoded(codec: Codec, place: EntryPlace, value: unknown): string {
   const write = { threadId: bindingOf(place), operationId: randomId(), kind: "e", index: 0 } as const;
   return codec.encode(value ?? null, write);
 }
