@@ -158,6 +158,31 @@ test("a model that loads URLs gets the signed URL of a storage, any other one th
   }
 });
 
+test("a client's text that is a reference is refused, and so are many URLs of stored files", async () => {
+  const { server, urlIn } = await setUp();
+  await using _ = server;
+  await server.post({ id: "c", message: withPhoto("q") });
+  const url = await urlIn();
+  const fileId = /files\/([\w-]{43})/.exec(url)?.[1];
+  const text = (form: string) => `scrollback-file:${fileId}:${form}`;
+  const part = { type: "text", text: "say hello" };
+  const file = { ...filePart, url };
+  const refused = [
+    { id: "x", role: "user", parts: [part, { type: "text", text: text("") }] },
+    { id: text(""), role: "user", parts: [part] },
+    { id: "x", role: "user", parts: [part, { ...file, filename: text("bytes") }] },
+    { id: "x", role: "user", parts: [part, { ...file, url: text("data:image/png;base64,") }] },
+    { id: "x", role: "user", parts: [part], metadata: { at: text("") } },
+    { id: "x", role: "user", parts: [part, ...Array.from({ length: 33 }, () => file)] },
+  ];
+  for (const message of refused)
+    expect(await server.post({ id: "c", message })).toMatchObject({ status: 400 });
+  const metadata = { metadata: { at: [text("")] } };
+  expect((await server.send("PATCH", "/chats/c/messages/q", metadata)).status).toBe(400);
+  const edited = { id: "y", role: "user", parts: [part, { ...file, url: `${url.split("?")[0]}?type=` }] };
+  expect((await server.post({ id: "c", message: edited, messageId: "q" })).status).not.toBe(500);
+});
+
 test("a reducer's history loads no file that it dropped", async () => {
   const { model, server } = await setUp({
     reducer: { reduce: async (messages) => messages.slice(-1) },

@@ -4,7 +4,7 @@ import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { aesGcmCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
-import { ChatStore } from "../src/index.ts";
+import { type BlobStorage, ChatStore } from "../src/index.ts";
 
 interface Part {
   readonly type: string;
@@ -296,6 +296,85 @@ describe("files", () => {
     await keyless.delete("b");
     const request = { prefix: "scrollback:content:", limit: 9, cursor: undefined, signal: undefined };
     expect((await driver.list(request)).threads.filter(({ count }) => count > 0)).toEqual([]);
+  });
+
+  test("a reader beside a writer that replaces a photo always gets one", async () => {
+    const { mine } = setUp();
+    const other = () => `data:image/png;base64,${randomBytes(70_000).toString("base64")}`;
+    await mine.create({ id: "c", messages: [withPhoto("q", other())] });
+    let isWriting = true;
+    const writing = (async () => {
+      for (let made = 0; made < 60; made++) await mine.edit("c", "q", withPhoto("q", other()));
+      isWriting = false;
+    })();
+    const following = mine.follow("c", { everyMs: 1 })[Symbol.asyncIterator]();
+    while (isWriting) {
+      expect((await mine.read("c"))?.entries).toHaveLength(1);
+      expect(await mine.readMessage("c", "q")).toBeDefined();
+      expect(await mine.export("c")).toBeDefined();
+      expect((await following.next()).value).toMatchObject({ type: "changed" });
+    }
+    await following.return?.(undefined);
+    await writing;
+  });
+
+  test("a fork fails whose source is deleted meanwhile", async () => {
+    const driver = new MemoryDriver();
+    const mine = new ChatStore<Message>({ stores: createStores(driver) }).of("ada");
+    await mine.create({ id: "c", messages: [withPhoto("q")] });
+    const insert = driver.index.insertEntry.bind(driver.index);
+    driver.index.insertEntry = async (put) => {
+      if (put.index === "files:chats:chat:ada:fork") await mine.delete("c");
+      return await insert(put);
+    };
+    await expect(mine.fork("c", { id: "fork" })).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await mine.get("fork")).toBeUndefined();
+  });
+
+  test("of which a part is gone are CORRUPT", async () => {
+    const contents = new Map<string, Uint8Array>();
+    const blobs: BlobStorage = {
+      put: async (key, content) => void contents.set(key, content),
+      get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
+      delete: async (key) => void contents.delete(key),
+    };
+    const mine = new ChatStore<Message>({ stores: createMemoryStores(), blobs }).of("ada");
+    await mine.create({ id: "c", messages: [withPhoto("q")] });
+    const [fileId = ""] = (await mine.read("c", { files: "references" }))?.entries[0]?.files ?? [];
+    for (const [key, content] of contents) contents.set(key, content.subarray(0, 500));
+    await expect(mine.read("c")).rejects.toMatchObject({ code: "CORRUPT" });
+    await expect(mine.readFile(fileId, { start: 400, end: 600 })).rejects.toMatchObject({ code: "CORRUPT" });
+  });
+
+  test("of two writers leave nothing in another storage", async () => {
+    const contents = new Map<string, Uint8Array>();
+    let isSlow = true;
+    const begun = Promise.withResolvers<void>();
+    const blobs: BlobStorage = {
+      async put(key, content) {
+        const slow = isSlow;
+        isSlow = false;
+        begun.resolve();
+        if (slow) await sleep(100);
+        contents.set(key, content);
+      },
+      get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
+      delete: async (key) => void contents.delete(key),
+    };
+    const stores = createMemoryStores();
+    const [one, other] = [1, 2].map(() => new ChatStore<Message>({ stores, blobs }));
+    await one?.of("ada").create({ id: "c", messages: [plain("a")] });
+    const photoOf = (id: string) =>
+      withPhoto(id, `data:image/png;base64,${randomBytes(70_000).toString("base64")}`);
+    const slow = one?.of("ada").append("c", [photoOf("slow")]);
+    await begun.promise;
+    await other?.of("ada").append("c", [photoOf("quick")]);
+    await other?.flush();
+    await slow;
+    await one?.flush();
+    expect(contents.size).toBe(2);
+    await one?.of("ada").delete("c");
+    expect(contents.size).toBe(0);
   });
 
   test("a text that looks like a reference stays a text", async () => {

@@ -1,9 +1,16 @@
-import { type ChatEntry, fileReference, type OwnedChats, parseFileReference } from "@scrollback/chats";
+import {
+  type ChatEntry,
+  fileReference,
+  filesIn,
+  type OwnedChats,
+  parseFileReference,
+} from "@scrollback/chats";
+import { invalid } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
 import type { UIPart } from "./tool-parts.ts";
 
 /** Under any address that the page has for the handler. */
-const FILE_ROUTE = /\/chats\/[^/]+\/files\/([\w-]{43})\?type=([^&]{1,255})$/;
+const FILE_ROUTE = /\/chats\/[^/]+\/files\/([\w-]{43})\?type=([^&]{0,800})$/;
 
 /** The URL of the route that serves a file. */
 function fileUrl(chatId: string, fileId: string, mediaType: string): string {
@@ -33,6 +40,19 @@ export async function withFileUrls<UI extends UIMessage>(
     shown.push({ ...entry, message: await mine.withFiles(message, files) });
   }
   return shown;
+}
+
+/**
+ * Refuses values of a client with texts that are references to files: a read puts a file in the place of each, however large it is, and
+ * wherever it stands.
+ *
+ * @throws StoreError `INVALID_ARGUMENT`.
+ */
+export function assertNoReferences(what: string, value: unknown): void {
+  if (filesIn(value).size > 0)
+    invalid(
+      `${what} has a text that is a reference to a file; send the URL that the page has of it, in a file part`,
+    );
 }
 
 /** A part that a client sends, in which the URL of a stored file is the reference to it. */

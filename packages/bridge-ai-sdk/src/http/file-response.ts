@@ -32,14 +32,15 @@ export async function fileResponse<UI extends UIMessage>(
     "accept-ranges": "bytes",
     etag,
   };
-  const range = rangeOf(request.get("range"));
+  const isKnown = request.get("if-none-match")?.includes(etag) ?? false;
+  const range = isKnown ? { start: 0, end: 0 } : rangeOf(request.get("range"));
   const found = await mine.readFile(
     fileId,
     range?.start === undefined ? {} : { ...range, start: range.start },
   );
   if (!found) throw new StoreError("NOT_FOUND", "request: the file does not exist");
   const { content, size } = found;
-  if (request.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
+  if (isKnown) return new Response(null, { status: 304, headers });
   const body = (bytes: Uint8Array) => bytes as Uint8Array<ArrayBuffer>;
   if (!range) return new Response(body(content), { headers: { ...headers, "content-length": String(size) } });
   const { start = Math.max(0, size - (range.end ?? 0)) } = range;

@@ -1,17 +1,19 @@
 import { StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
 import type { UIMessage } from "ai";
+import { assertNoReferences } from "../convert/file-references.ts";
 import { isToolPart, type UIPart, withPartFields } from "../convert/tool-parts.ts";
 
 /**
  * Changes a client's export so that no tool call waits for a decision: a tool call that the client wrote must not run on the
  * server. Tool calls that wait for an approval, or were approved and have no result, become denied.
  *
- * @throws StoreError `INVALID_STATE` for a system message, and for values that JSON lacks.
+ * @throws StoreError `INVALID_STATE` for a system message, and for values that JSON lacks. `INVALID_ARGUMENT` for references to files.
  */
 export function importedChat(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   // They would be applied after this check.
   if (data.types !== undefined) refuse("types must be absent; import it with the chat store in a program");
+  assertNoReferences("import: the chat", data);
   const { continuations } = data;
   if (!Array.isArray(continuations)) return withClosedEntries(data);
   return { ...withClosedEntries(data), continuations: continuations.map(withClosedEntries) };

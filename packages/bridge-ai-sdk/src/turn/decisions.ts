@@ -1,5 +1,6 @@
 import { invalid } from "@scrollback/store-core/driver";
 import { asSchema, getToolName, type ToolSet, type UIMessage } from "ai";
+import { assertNoReferences } from "../convert/file-references.ts";
 import {
   isClientTool,
   isToolPart,
@@ -85,5 +86,6 @@ function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | unde
   if (unfitTools?.has(getToolName(part)))
     invalid(`chat: the output of the tool call ${part.toolCallId} does not match the tool's schema`);
   const result = output ?? error;
+  assertNoReferences(`chat: the result of the tool call ${part.toolCallId}`, result);
   return result ? withPartFields(answered, { ...result }) : answered;
 }

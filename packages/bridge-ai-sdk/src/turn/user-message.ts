@@ -1,7 +1,7 @@
 import { parseFileReference } from "@scrollback/chats";
 import { invalid } from "@scrollback/store-core/driver";
 import { safeValidateUIMessages, type UIMessage } from "ai";
-import { withReference } from "../convert/file-references.ts";
+import { assertNoReferences, withReference } from "../convert/file-references.ts";
 import { isTakenFile } from "../convert/file-types.ts";
 import { isFileUrl, isPublicUrl } from "../convert/file-url.ts";
 import { withoutNulls } from "../convert/null-fields.ts";
@@ -13,6 +13,9 @@ import { callWithin } from "./call-within.ts";
 /** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
 
+/** Each is loaded for the model, however short its URL is. */
+const MAX_STORED_FILES = 32;
+
 /** Checks the message that a user sends. @throws StoreError `INVALID_ARGUMENT` that names the part. */
 export async function userMessage<UI extends UIMessage>(
   message: unknown,
@@ -21,6 +24,7 @@ export async function userMessage<UI extends UIMessage>(
   const { id, role, parts: given, metadata } = message as Partial<Record<keyof UIMessage, unknown>>;
   if (role !== "user") invalid(`chat: message.role must be "user" or "assistant"`);
   if (!Array.isArray(given) || given.length === 0) invalid("chat: message.parts must be an array of parts");
+  assertNoReferences("chat: the message", message);
   const parts = given.map((part) =>
     typeof part === "object" && part !== null ? withReference(withoutNulls(part)) : part,
   );
@@ -46,6 +50,8 @@ export async function userMessage<UI extends UIMessage>(
         `chat: message.parts[${index}].url must be public; models do not load files of a private network`,
       );
   }
+  if (parts.filter((part) => parseFileReference(Object(part).url)).length > MAX_STORED_FILES)
+    invalid(`chat: message.parts has more than ${MAX_STORED_FILES} files that are stored already`);
   if (valid === undefined)
     invalid(`chat: message.${typeof id === "string" ? "metadata" : "id"} is not valid`);
   const { metadata: checked, ...unchecked } = valid;
@@ -59,6 +65,7 @@ export async function checkedMetadata(
   { metadataSchema }: UIOptions,
   callbackMs: number,
 ): Promise<unknown> {
+  assertNoReferences("request: metadata", metadata);
   if (metadata === undefined || metadata === null || metadataSchema === undefined) return metadata;
   const message = { id: "message", role: "user", parts: [{ type: "text", text: "" }], metadata };
   const [valid] =

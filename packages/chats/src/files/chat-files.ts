@@ -67,7 +67,12 @@ export class ChatFiles {
     { uses, ...entry }: StoredEntry<M>,
   ): StoredEntry<M> {
     if (!uses) return entry as StoredEntry<M>;
-    return { ...entry, uses: copiesOf(uses, (digest) => this.load(ownerName, digest)) } as StoredEntry<M>;
+    const load = async (digest: string) => {
+      const content = await this.load(ownerName, digest);
+      if (content) return content;
+      throw new StoreError("CONFLICT", "a file of the chat was erased while it was copied; try again");
+    };
+    return { ...entry, uses: copiesOf(uses, load) } as StoredEntry<M>;
   }
 
   /** The content of a file of an owner; undefined if there is none. */

@@ -29,6 +29,7 @@ import {
 import { type ChatExport, exportOf } from "../copy/export-chat.ts";
 import { type ForkOptions, forkChat } from "../copy/fork-chat.ts";
 import { type ImportOptions, importChat } from "../copy/import-chat.ts";
+import { wholeEntries } from "../files/whole-entries.ts";
 import { ChatView, FIRST_LOOK, OutdatedError } from "../read/chat-view.ts";
 import { publicEntry, type StoredEntry } from "../read/entries.ts";
 import { type ChatChange, type FollowOptions, followChat } from "../read/follow-chat.ts";
@@ -142,7 +143,7 @@ export class OwnedChats<M extends Identified = Identified> {
       const index = await view.findIndex(({ message }) => message.id === messageId);
       const entry = view.entries[index];
       if (!entry) return undefined;
-      const [whole] = await this.#restored(chatId, [publicEntry(entry)], options);
+      const [whole] = await this.#restored(chat, [publicEntry(entry)], options);
       return whole && { chat, entry: whole };
     };
     return await whileOutdated("readMessage", find, options);
@@ -397,7 +398,7 @@ export class OwnedChats<M extends Identified = Identified> {
       )
         throw new OutdatedError("the chat has changed while it was exported");
       const whole = (entries: readonly StoredEntry<M>[]) =>
-        this.#restored(chatId, entries.map(publicEntry), options);
+        this.#restored(chat, entries.map(publicEntry), options);
       const continuations: ChatContinuation<M>[] = [];
       for (const one of kept) continuations.push({ ...one, entries: await whole(one.entries) });
       return exportOf({ chat, entries: await whole(view.entries) }, continuations, this.#context.closeAnswer);
@@ -545,13 +546,15 @@ export class OwnedChats<M extends Identified = Identified> {
     return this.#context.files.extract(locationOf(this.ownerId, this.ownerId), message);
   }
 
+  /** Entries of a chat as they are read. @throws OutdatedError if it has changed meanwhile. */
   async #restored(
-    chatId: string,
+    { id, revision }: Chat,
     entries: ChatEntry<M>[],
     { files = "contents", signal }: ReadFiles & { signal?: AbortSignal },
   ): Promise<ChatEntry<M>[]> {
     if (files === "references") return entries;
-    return await this.#context.files.restore(locationOf(this.ownerId, chatId), entries, signal);
+    const location = locationOf(this.ownerId, id);
+    return await wholeEntries(this.#context, location, entries, { revision, signal });
   }
 
   async #write(chatId: string, request: WriteRequest<M>): Promise<Written<M>> {
@@ -562,12 +565,15 @@ export class OwnedChats<M extends Identified = Identified> {
     chatId: string,
     options: ReadFiles & { limit?: number; before?: string; signal?: AbortSignal },
   ): Promise<ChatPage<M> | undefined> {
-    const found = await this.#view(chatId, options);
-    if (!found) return undefined;
-    const { chat, view } = found;
-    const { older } = view;
-    const entries = await this.#restored(chatId, view.entries.map(publicEntry), options);
-    return { chat, entries, ...(older !== undefined && { older }) };
+    const read = async () => {
+      const found = await this.#view(chatId, options);
+      if (!found) return undefined;
+      const { chat, view } = found;
+      const { older } = view;
+      const entries = await this.#restored(chat, view.entries.map(publicEntry), options);
+      return { chat, entries, ...(older !== undefined && { older }) };
+    };
+    return await whileOutdated("read", read, options);
   }
 
   /** A chat that exists, with its newest entries. */

@@ -1,5 +1,7 @@
 import type { Chat, ChatEntry, Identified, ReadFiles } from "../chat.ts";
+import { wholeEntries } from "../files/whole-entries.ts";
 import type { ChatLocation } from "../threads.ts";
+import { whileOutdated } from "../write/write-chat.ts";
 import { ChatView, FIRST_LOOK, OutdatedError } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
 import { publicEntry } from "./entries.ts";
@@ -45,15 +47,21 @@ export async function* followChat<M extends Identified>(
   const changed = async (view: Followed<M>, seen: number) => {
     const change = changeOf(context, view, seen);
     if (files === "references") return change;
-    return { ...change, entries: await context.files.restore(location, change.entries, signal) };
+    const at = { revision: view.revision, signal };
+    return { ...change, entries: await wholeEntries(context, location, change.entries, at) };
   };
   try {
     // Before the first read, so that no change comes between the two.
     using watch = context.stores.watch(location.threadId, follower.wake);
     const interval = everyMs ?? (watch ? HINTED_EVERY_MS : DEFAULT_EVERY_MS);
-    let view = await look(undefined);
-    if (!isThere(view)) return yield { type: "gone" };
-    yield await changed(view, 0);
+    const first = async () => {
+      const view = await look(undefined);
+      return isThere(view) ? { view, change: await changed(view, 0) } : undefined;
+    };
+    const found = await whileOutdated("follow", first, signal ? { signal } : {});
+    if (!found) return yield { type: "gone" };
+    yield found.change;
+    let { view } = found;
     let { incarnation, writes } = view.head;
     while (!signal?.aborted) {
       // True after a write of this process, or a hint of another one's: it is then read at once.
@@ -64,14 +72,19 @@ export async function* followChat<M extends Identified>(
       if (next.revision === revision) continue;
       if (!isWoken && isThere(next)) next = await look(FIRST_LOOK);
       if (!isThere(next) || next.head.incarnation !== incarnation) return yield { type: "gone" };
-      const seen = writes;
-      if (!(await hasRead(next, seen))) {
+      const read = next;
+      // Back to the entries that existed at the last commit that was seen: `writes` never decreases along a chat.
+      const change = await ifCurrent(async () => {
+        await read.findIndex((entry) => entry.writes <= writes);
+        return await changed(read, writes);
+      });
+      if (!change) {
         follower.wake();
         continue;
       }
       view = next;
       ({ incarnation, writes } = next.head);
-      yield await changed(next, seen);
+      yield change;
     }
   } catch (error) {
     if (!signal?.aborted) throw error;
@@ -80,16 +93,12 @@ export async function* followChat<M extends Identified>(
   }
 }
 
-/**
- * Loads the newest entries back to those that existed at commit number `seen`. These precede the newer ones, because `writes`
- * never decreases along a chat. Returns false if the chat has changed meanwhile.
- */
-async function hasRead<M>(view: ChatView<M>, seen: number): Promise<boolean> {
+/** The result of reads of a chat; undefined if it has changed meanwhile. */
+async function ifCurrent<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    await view.findIndex(({ writes }) => writes <= seen);
-    return true;
+    return await read();
   } catch (error) {
-    if (error instanceof OutdatedError) return false;
+    if (error instanceof OutdatedError) return undefined;
     throw error;
   }
 }

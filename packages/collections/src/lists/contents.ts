@@ -82,9 +82,9 @@ export class Contents {
     };
     const attempt = async () => {
       const { place, uses } = await this.#find(scope, digest, call);
-      if (!uses.has(id)) throw taken();
       const { isErased, ...before } = valueIn<PlaceValue>(place);
       key = before.key;
+      if (!uses.has(id)) throw taken();
       if (place && !isErased) return await this.#advance(scope, place, before);
       await put();
       if (isMissing) return true;
@@ -95,9 +95,12 @@ export class Contents {
       const content = { version: this.#now(), order: 0, value };
       return await index.insert({ key: digest, id: PLACE }, content, call);
     };
-    await untilDone(attempt);
-    // Another one was first.
-    if (isPut && key !== id) await this.#storageOf(isNew).delete(id, call);
+    try {
+      await untilDone(attempt);
+    } finally {
+      // Another one was first, or a sweep has taken the use.
+      if (isPut && key !== id) await this.#storageOf(isNew).delete(id, call);
+    }
     return !isMissing;
   }
 
@@ -137,15 +140,19 @@ export class Contents {
   /** A content, or its bytes from `start` to before `end`, and its size; undefined if it has no use. */
   async read(
     { scope, digest }: Omit<BlobUse, "id">,
-    { start, end, ...call }: CallOptions & { readonly start?: number; readonly end?: number } = {},
+    { start = 0, end, ...call }: CallOptions & { readonly start?: number; readonly end?: number } = {},
   ): Promise<{ readonly content: Uint8Array; readonly size: number } | undefined> {
-    const range = { ...call, ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+    const range = { ...call, start, ...(end !== undefined && { end }) };
     for (let before: string | undefined; ; ) {
       const { key, size = 0, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
       // One that was stored anew meanwhile has another key.
       if (key === undefined || key === before) return undefined;
+      if (end !== undefined && end <= start) return { content: new Uint8Array(), size };
       const content = await this.#storageOf(elsewhere).get(key, range);
-      if (content) return { content, size };
+      const length = Math.max(0, Math.min(end ?? size, size) - start);
+      if (content?.length === length) return { content, size };
+      if (content)
+        throw new StoreError("CORRUPT", `a file has ${content.length} bytes where ${length} were stored`);
       before = key;
     }
   }
@@ -156,15 +163,18 @@ export class Contents {
     return elsewhere && !this.#elsewhere;
   }
 
-  /** Whether a content is there as a whole. `"elsewhere"`: it is in a storage that this program does not know. */
+  /**
+   * Whether a content is there. `"elsewhere"`: it is in a storage that this program does not know.
+   *
+   * @throws StoreError `CORRUPT` if it is damaged.
+   */
   async check(
     { scope, digest }: Omit<BlobUse, "id">,
     call: CallOptions = {},
   ): Promise<"readable" | "missing" | "elsewhere"> {
-    const { isErased, elsewhere, size } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    const { isErased, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
     if (elsewhere && !this.#elsewhere) return "elsewhere";
-    const content = isErased ? undefined : (await this.read({ scope, digest }, call))?.content;
-    return content && content.length === size ? "readable" : "missing";
+    return !isErased && (await this.read({ scope, digest }, call)) ? "readable" : "missing";
   }
 
   /** A URL of a content, if it is in a storage that has URLs. */

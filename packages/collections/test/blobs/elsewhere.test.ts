@@ -68,5 +68,5 @@ test("a content is checked: whether it is there, as a whole, and in a known stor
   expect(await blobs.check(other)).toBe("elsewhere");
   expect(await known.check(other)).toBe("readable");
   for (const key of contents.keys()) contents.set(key, photo.subarray(1));
-  expect(await known.check(other)).toBe("missing");
+  await expect(known.check(other)).rejects.toMatchObject({ code: "CORRUPT" });
 });
