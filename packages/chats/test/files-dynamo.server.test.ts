@@ -81,10 +81,17 @@ test("a file of 10 MB in the table takes 13,000 write units, and to read it take
     read: 1,
   });
   expect(await costOf(() => mine.delete("c"))).toEqual({
-    requests: near(45, 4),
+    requests: near(38, 4),
     written: near(13_085, 30),
     read: near(3_280, 20),
   });
+  const deletionOf = async (id: string, photo: boolean) => {
+    await mine.create({ id, messages: [photo ? message("m") : { id: "m", role: "user" }] });
+    await chats.flush();
+    return (await costOf(() => mine.delete(id))).requests;
+  };
+  const plain = await deletionOf("plain", false);
+  expect((await deletionOf("photo", true)) - plain).toEqual(near(24, 2));
 }, 120_000);
 
 test("a file in another storage takes 9 write units", async () => {

@@ -157,6 +157,8 @@ describe("files", () => {
     const refused = { ...withPhoto("q"), run: () => undefined };
     await expect(mine.create({ messages: [refused] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(await blobs()).toBe(0);
+    const symbolic = { ...withPhoto("q"), [Symbol("s")]: 1 };
+    await expect(mine.create({ messages: [symbolic] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     await mine.create({ id: "c", messages: [plain("a")] });
     await expect(mine.append("c", [refused])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(await blobs()).toBe(0);

@@ -186,5 +186,7 @@ function mapLeaves(
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
+  // The codec refuses symbols, which a copy would not have.
+  if (Object.getOwnPropertySymbols(value).length > 0) return false;
   return prototype === Object.prototype || prototype === null;
 }
