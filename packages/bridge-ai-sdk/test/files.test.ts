@@ -3,6 +3,7 @@ import type { BlobStorage } from "@scrollback/chats";
 import type { UIMessage } from "ai";
 import type { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
+import { blobsIn } from "../../../conformance-tests/test/fixtures/blobs-in.ts";
 import { chatClient } from "../src/client.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { serve, user } from "./serve.ts";
@@ -137,9 +138,7 @@ test("a page on another origin has URLs under its own api, and can send them bac
 test("a model that loads URLs gets the signed URL of a storage, any other one the content", async () => {
   const contents = new Map<string, Uint8Array>();
   const blobs: BlobStorage = {
-    put: async (key, content) => void contents.set(key, content),
-    get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
-    delete: async (key) => void contents.delete(key),
+    ...blobsIn(contents),
     url: async (key, { mediaType, expiresInMs }) =>
       `https://files.example/${key}?${mediaType}&${expiresInMs}`,
   };

@@ -1,6 +1,7 @@
 import { sharedServer } from "@scrollback/conformance/servers";
 import { createDynamoStores } from "@scrollback/store-dynamo";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { blobsIn } from "../../../conformance-tests/test/fixtures/blobs-in.ts";
 import { type Sent, watchCapacity } from "../../store-dynamo/test/capacity.ts";
 import { makeTable, type TestTable } from "../../store-dynamo/test/table.ts";
 import { type BlobStorage, ChatStore } from "../src/index.ts";
@@ -96,11 +97,7 @@ test("a file of 10 MB in the table takes 13,000 write units, and to read it take
 
 test("a file in another storage takes 9 write units", async () => {
   const contents = new Map<string, Uint8Array>();
-  const { mine, chats } = await setUp("bob", {
-    put: async (key, content) => void contents.set(key, content),
-    get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
-    delete: async (key) => void contents.delete(key),
-  });
+  const { mine, chats } = await setUp("bob", blobsIn(contents));
   // With what is written after the call.
   const costOfAppend = (one: { id: string; role: "user"; photo?: string }) =>
     costOf(async () => {

@@ -4,6 +4,7 @@ import { createMemoryStores, StoreError } from "@scrollback/store-core";
 import { aesGcmCodec } from "@scrollback/store-core/codecs";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import { describe, expect, test } from "vitest";
+import { blobsIn } from "../../../conformance-tests/test/fixtures/blobs-in.ts";
 import { type BlobStorage, ChatStore } from "../src/index.ts";
 
 interface Part {
@@ -335,11 +336,7 @@ describe("files", () => {
 
   test("of which a part is gone are CORRUPT", async () => {
     const contents = new Map<string, Uint8Array>();
-    const blobs: BlobStorage = {
-      put: async (key, content) => void contents.set(key, content),
-      get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
-      delete: async (key) => void contents.delete(key),
-    };
+    const blobs = blobsIn(contents);
     const mine = new ChatStore<Message>({ stores: createMemoryStores(), blobs }).of("ada");
     await mine.create({ id: "c", messages: [withPhoto("q")] });
     const [fileId = ""] = (await mine.read("c", { files: "references" }))?.entries[0]?.files ?? [];
@@ -353,6 +350,7 @@ describe("files", () => {
     let isSlow = true;
     const begun = Promise.withResolvers<void>();
     const blobs: BlobStorage = {
+      ...blobsIn(contents),
       async put(key, content) {
         const slow = isSlow;
         isSlow = false;
@@ -360,8 +358,6 @@ describe("files", () => {
         if (slow) await sleep(100);
         contents.set(key, content);
       },
-      get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
-      delete: async (key) => void contents.delete(key),
     };
     const stores = createMemoryStores();
     const [one, other] = [1, 2].map(() => new ChatStore<Message>({ stores, blobs }));

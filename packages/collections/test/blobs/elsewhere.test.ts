@@ -1,5 +1,6 @@
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { beforeEach, expect, test } from "vitest";
+import { blobsIn } from "../../../../conformance-tests/test/fixtures/blobs-in.ts";
 import { removeAnyThread } from "../../src/index.ts";
 import type { BlobStorage } from "../../src/lists/blob-storage.ts";
 import { CONTENT_PREFIX } from "../../src/lists/blob-threads.ts";
@@ -23,11 +24,7 @@ async function add(blobs: Blobs, threadId: string) {
 beforeEach(() => {
   stores = createMemoryStores();
   contents = new Map();
-  storage = {
-    put: async (key, bytes) => void contents.set(key, bytes),
-    get: async (key, { start, end } = {}) => contents.get(key)?.subarray(start, end),
-    delete: async (key) => void contents.delete(key),
-  };
+  storage = blobsIn(contents);
 });
 
 const unknown = { code: "UNSUPPORTED", threadId: "a", message: expect.stringContaining("option blobs") };
