@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import { Network, type Request, withoutChance } from "../../../collections/test/lists/network.ts";
+import { type Network, type Request, withoutChance } from "../../../collections/test/lists/network.ts";
+import { Processes, type ScopeOf, type Step } from "../../../collections/test/lists/processes.ts";
 import { Random } from "../../../collections/test/lists/random.ts";
 import { ChatStore, type OwnedChats } from "../../src/index.ts";
 import type { ContractMessage } from "../contract/contract.ts";
@@ -20,11 +21,7 @@ export interface Call {
 }
 
 /** What is explored: every order of the requests of a few processes, of which some die, and whose last requests arrive at any time. */
-export interface Scope {
-  readonly before: readonly Call[];
-  readonly processes: readonly Call[];
-  readonly crashes: number;
-}
+export type Scope = ScopeOf<Call>;
 
 export interface Explored {
   readonly executions: number;
@@ -34,11 +31,8 @@ export interface Explored {
 }
 
 type Choice = { taken: number; readonly count: number };
-type Step = () => Promise<void>;
 
 const CHAT = "chats:chat:ada:c";
-/** The part of random steps at which a process dies, while one may. */
-const DEATH = 0.04;
 
 /** Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed. */
 export async function explore(scope: Scope): Promise<Explored> {
@@ -98,51 +92,37 @@ function ended(): Promise<void> {
 
 /** One order of steps. */
 class Execution {
-  readonly network = new Network();
   readonly #scope: Scope;
-  readonly #processes: number[] = [];
+  readonly #processes: Processes<Call>;
   readonly #outcomes = new Map<Call, "done" | "failed">();
-  #crashes: number;
 
   constructor(scope: Scope) {
     this.#scope = scope;
-    this.#crashes = scope.crashes;
+    this.#processes = new Processes(scope, (process, call) => this.#begin(process, call));
+  }
+
+  get network(): Network {
+    return this.#processes.network;
   }
 
   newId(): string {
-    return this.network.newName().padEnd(12, "_");
-  }
-
-  async #prepare(): Promise<void> {
-    const first = this.network.begin();
-    for (const call of this.#scope.before) {
-      await this.#begin(first, call);
-      while (this.network.requests.length > 0)
-        await this.network.deliver(this.network.requests[0] as Request);
-    }
-    for (const call of this.#scope.processes) {
-      const process = this.network.begin();
-      this.#processes.push(process);
-      await this.#begin(process, call);
-    }
+    return this.#processes.newId();
   }
 
   /** @returns what is wrong. */
   async runRandomly(seed: number): Promise<string | undefined> {
-    await this.#prepare();
+    await this.#processes.begin();
     const random = new Random(seed);
     for (;;) {
       await this.#deliverLists();
       if (this.network.requests.length === 0) return await this.#conclude();
-      // If a death were a step like all others, no process would come far.
-      const deaths = random.next() < DEATH ? this.#deaths() : [];
-      await random.pick(deaths.length > 0 ? deaths : this.#requests())();
+      await this.#processes.step(random);
     }
   }
 
   /** @returns what is wrong. */
   async run(choices: Choice[], seen: Set<string>): Promise<string | undefined> {
-    await this.#prepare();
+    await this.#processes.begin();
     for (let depth = 0; ; depth++) {
       await this.#deliverLists();
       if (depth === choices.length) {
@@ -182,25 +162,7 @@ class Execution {
   }
 
   #steps(): Step[] {
-    return [...this.#requests(), ...this.#deaths()];
-  }
-
-  #requests(): Step[] {
-    const { network } = this;
-    return [
-      ...network.requests.map((request) => () => network.deliver(request)),
-      ...network.late.map((request) => () => network.arrive(request)),
-    ];
-  }
-
-  #deaths(): Step[] {
-    const { network } = this;
-    if (this.#crashes === 0) return [];
-    const busy = this.#processes.filter((one) => network.requests.some(({ process }) => process === one));
-    return busy.map((process) => async () => {
-      this.#crashes -= 1;
-      network.crash(process);
-    });
+    return [...this.#processes.requests(), ...this.#processes.deaths()];
   }
 
   async #key(): Promise<string> {
@@ -208,7 +170,7 @@ class Execution {
     const late = network.late.map(({ process, name }) => `${process} ${name}`);
     const waiting = network.requests.map(({ process, name }) => `${process} ${name}`);
     const stored = await dump(createStores(network.base));
-    const state = JSON.stringify([network.histories, waiting, late, this.#crashes, stored]);
+    const state = JSON.stringify([network.histories, waiting, late, this.#processes.crashes, stored]);
     return hash("sha256", state, "base64url");
   }
 

@@ -4,7 +4,8 @@ import { createStores } from "@scrollback/store-core/driver";
 import { randomText } from "@scrollback/store-core/internal";
 import { Blobs, newUse } from "../../src/lists/blobs.ts";
 import type { BlobUse } from "../../src/lists/contents.ts";
-import { Network, type Request, withoutChance } from "../lists/network.ts";
+import { type Network, withoutChance } from "../lists/network.ts";
+import { Processes, type ScopeOf } from "../lists/processes.ts";
 import { Random } from "../lists/random.ts";
 
 /** A process of the simulation: threads whose messages use contents. */
@@ -147,13 +148,7 @@ export interface Call {
   run(threads: Threads): Promise<unknown>;
 }
 
-export interface Scope {
-  readonly before: readonly Call[];
-  readonly processes: readonly Call[];
-  readonly crashes: number;
-}
-
-type Step = () => Promise<void>;
+export type Scope = ScopeOf<Call>;
 
 /** Runs a scope `count` times, each time in an order that a seed decides. @returns what is wrong. */
 export async function sample(scope: Scope, count: number, first = 1): Promise<string | undefined> {
@@ -174,45 +169,29 @@ export async function sample(scope: Scope, count: number, first = 1): Promise<st
   );
 }
 
-/** Of the steps. More often, no process would come far. */
-const CRASH = 0.04;
-
 class Execution {
-  readonly network = new Network();
-  readonly #scope: Scope;
-  readonly #processes: number[] = [];
+  readonly #processes: Processes<Call>;
   #failed = "";
   #sweepsFirst = false;
-  #crashes: number;
 
   constructor(scope: Scope) {
-    this.#scope = scope;
-    this.#crashes = scope.crashes;
+    this.#processes = new Processes(scope, (process, call) => this.#begin(process, call));
+  }
+
+  get network(): Network {
+    return this.#processes.network;
   }
 
   newId(): string {
-    return this.network.newName().padEnd(12, "_");
+    return this.#processes.newId();
   }
 
   /** @returns what is wrong. */
   async run(seed: number): Promise<string | undefined> {
-    const first = this.network.begin();
-    for (const call of this.#scope.before) {
-      await this.#begin(first, call);
-      while (this.network.requests.length > 0)
-        await this.network.deliver(this.network.requests[0] as Request);
-    }
-    for (const call of this.#scope.processes) {
-      const process = this.network.begin();
-      this.#processes.push(process);
-      await this.#begin(process, call);
-    }
+    await this.#processes.begin();
     const random = new Random(seed);
     this.#sweepsFirst = seed % 2 === 0;
-    while (this.network.requests.length > 0) {
-      const crashes = random.next() < CRASH ? this.#crashSteps() : [];
-      await random.pick(crashes.length > 0 ? crashes : this.#steps())();
-    }
+    while (this.network.requests.length > 0) await this.#processes.step(random);
     return this.#failed || (await this.#conclude());
   }
 
@@ -222,23 +201,6 @@ class Execution {
       call.run(threads).catch((error) => {
         this.#failed = `${call.name}: ${error?.stack}`;
       });
-    });
-  }
-
-  #steps(): Step[] {
-    const { network } = this;
-    const steps: Step[] = network.requests.map((request) => () => network.deliver(request));
-    for (const request of network.late) steps.push(() => network.arrive(request));
-    return steps;
-  }
-
-  #crashSteps(): Step[] {
-    const { network } = this;
-    if (this.#crashes === 0) return [];
-    const busy = this.#processes.filter((one) => network.requests.some(({ process }) => process === one));
-    return busy.map((process) => async () => {
-      this.#crashes -= 1;
-      network.crash(process);
     });
   }
 
