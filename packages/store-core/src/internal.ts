@@ -26,7 +26,7 @@ export { encodeWrapped, storedCopy } from "./codec/codec.ts";
 export { isRecordTime } from "./codec/record.ts";
 export { isSame } from "./codec/same.ts";
 export { Contention } from "./contention.ts";
-export { newIncarnation, parseRevision } from "./driver/revision.ts";
+export { formatCursor, newIncarnation, parseRevision } from "./driver/revision.ts";
 export { isUnfinishedCopy } from "./factory/copy-thread.ts";
 export { contentCodecOf, nameOfText, plainIndexOf } from "./factory/factory.ts";
 export { checkMessages, isCompactionPart, kindOf } from "./message/chat-message-traits.ts";
@@ -36,6 +36,7 @@ export {
   MessageLosses,
 } from "./message/conversion.ts";
 export { plainJson } from "./message/conversion-json.ts";
+export { fileHeaders } from "./message/file-headers.ts";
 export {
   fileContent,
   fileOfPart,

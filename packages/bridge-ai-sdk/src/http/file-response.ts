@@ -1,17 +1,7 @@
 import type { OwnedChats } from "@scrollback/chats";
 import { StoreError } from "@scrollback/store-core";
+import { fileHeaders } from "@scrollback/store-core/internal";
 import type { UIMessage } from "ai";
-
-/** The types that a browser shows without running anything. SVG and HTML run scripts, and every other type is downloaded. */
-const SHOWN =
-  /^(image\/(png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/pdf)$/;
-
-/** What makes a file of a user safe at the address of the application. */
-const SAFE = {
-  "x-content-type-options": "nosniff",
-  "content-security-policy": "default-src 'none'; sandbox",
-  "cross-origin-resource-policy": "same-site",
-};
 
 /** The response with a file, or with the range of it that the request asks for. */
 export async function fileResponse<UI extends UIMessage>(
@@ -20,14 +10,10 @@ export async function fileResponse<UI extends UIMessage>(
   mediaType: string,
   request: Headers,
 ): Promise<Response> {
-  const type = mediaType.toLowerCase().split(";")[0]?.trim() ?? "";
-  const isShown = SHOWN.test(type);
   // The id is a hash of the content, so that a browser need not ask again.
   const etag = `"${fileId}"`;
   const headers = {
-    ...SAFE,
-    "content-type": isShown ? type : "application/octet-stream",
-    "content-disposition": isShown ? "inline" : "attachment",
+    ...fileHeaders(mediaType),
     "cache-control": "private, max-age=31536000, immutable",
     "accept-ranges": "bytes",
     etag,
@@ -46,7 +32,10 @@ export async function fileResponse<UI extends UIMessage>(
   const { start = Math.max(0, size - (range.end ?? 0)) } = range;
   const part = range.start === undefined ? content.subarray(start) : content;
   if (start >= size || part.length === 0)
-    return new Response(null, { status: 416, headers: { ...SAFE, "content-range": `bytes */${size}` } });
+    return new Response(null, {
+      status: 416,
+      headers: { ...fileHeaders(mediaType), "content-range": `bytes */${size}` },
+    });
   return new Response(body(part), {
     status: 206,
     headers: {
