@@ -21,3 +21,17 @@ export function headProblem(
     return "its head (the metadata) is not what its layer has written";
   return undefined;
 }
+
+/** What a thread is to the layer that wrote it, by its id and metadata; undefined for a thread of the application. */
+export function kindOfThread(threadId: string, metadata: unknown): string | undefined {
+  const { version, epoch, threadId: graphThread } = Object(metadata) as Record<string, unknown>;
+  if (threadId.startsWith("chats:chat:")) return "chat";
+  if (threadId.startsWith("sessions:session:")) return "session";
+  if (/^sessions:(app|user):/.test(threadId)) return "state of sessions";
+  if (/^part:.*:[\w-]{12}$/s.test(threadId)) return "sibling";
+  // The prefix is an option of the checkpointer.
+  if (/:log:[^:]*:[^:]*$/.test(threadId) && version === 1 && typeof epoch === "string") return "checkpoints";
+  if (/:thread:[^:]*$/.test(threadId) && version === 1 && typeof graphThread === "string")
+    return "LangGraph thread";
+  return undefined;
+}

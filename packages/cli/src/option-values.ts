@@ -41,3 +41,10 @@ export function parseConcurrency(text: string): number {
   if (count > 256) throw new InvalidArgumentError("It must be at most 256.");
   return count;
 }
+
+/** Reads the number of a port; 0 stands for any free one. */
+export function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 65_536;
+  if (port > 65_535) throw new InvalidArgumentError("It must be an integer from 0 to 65535.");
+  return port;
+}

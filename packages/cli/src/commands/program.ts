@@ -12,6 +12,7 @@ import { addRm } from "./rm.ts";
 import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
 import { addStats } from "./stats.ts";
+import { addUi } from "./ui.ts";
 import { addVerify } from "./verify.ts";
 
 const epilogue = `
@@ -54,6 +55,7 @@ export function createProgram(context: CommandContext): Command {
     addVerify,
     addRebuild,
     addSetup,
+    addUi,
   ];
   for (const add of all) add(program, context);
   for (const command of program.commands) command.showHelpAfterError("Add --help for the options.");

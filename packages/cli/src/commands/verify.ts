@@ -49,7 +49,7 @@ async function verify(
       ...{ label: "verifying", concurrency, report: json ? "json" : "text" },
       resume: "Run the same command again to verify.",
     },
-    (thread) => verifyOne(context, stores, files, thread),
+    (thread) => verifyThread(context, stores, files, thread),
   );
   if (files.unchecked > 0)
     context.output.note(
@@ -57,8 +57,9 @@ async function verify(
     );
 }
 
-async function verifyOne(
-  { signal }: CommandContext,
+/** Reads all records of a thread, and checks its head, its files and its entries in lists. */
+export async function verifyThread(
+  { signal }: Pick<CommandContext, "signal">,
   stores: StoreFactory<unknown>,
   fileCheck: FileCheck,
   { threadId, unreadable }: WorkItem,
