@@ -93,8 +93,10 @@ export interface MessageRow {
   readonly role?: string;
   /** The size in bytes, encoded by the default codec. */
   readonly size?: number;
-  /** The id, the author, the status, the number of siblings. */
+  /** The id, the author, the status. */
   readonly marks?: readonly string[];
+  /** Siblings of the message. */
+  readonly links?: readonly ThreadLink[];
   readonly blocks?: readonly Block[];
 }
 

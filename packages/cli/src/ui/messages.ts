@@ -16,6 +16,7 @@ import { filesOf } from "../threads/file-work.ts";
 import type { MessageRow, MessageRows } from "./api-types.ts";
 import { checkpointOf } from "./checkpoints.ts";
 import { type MessagePart, partsOf } from "./message-blocks.ts";
+import { siblingsIn } from "./siblings.ts";
 import { cutLine, textIn } from "./texts.ts";
 
 type Entry = ThreadPage<unknown>["entries"][number];
@@ -35,7 +36,13 @@ export async function readMessages(
   const damaged = errors.flatMap(({ sequence, message }) =>
     sequence === undefined ? [] : [{ sequence, problem: cutLine(message) }],
   );
-  const messages: MessageRow[] = [...page.entries.map((entry) => messageRow(entry, kind)), ...damaged];
+  const siblings = siblingsIn(threadId, page.metadata);
+  const readable = page.entries.map((entry) => {
+    const { id, ...row } = messageRow(entry, kind);
+    const links = siblings.filter(({ beside }) => beside === id).map(({ link }) => link);
+    return { ...row, ...(id !== undefined && links.length > 0 && { links }) };
+  });
+  const messages: MessageRow[] = [...readable, ...damaged];
   return {
     revision: page.revision,
     count: page.count,
@@ -93,7 +100,10 @@ function chatKind(threadId: string): string | undefined {
   return kindOfThread(threadId, undefined);
 }
 
-function messageRow({ sequence, createdAt, message }: Entry, kind: string | undefined): MessageRow {
+function messageRow(
+  { sequence, createdAt, message }: Entry,
+  kind: string | undefined,
+): MessageRow & { readonly id: string | undefined } {
   const { parts, ...row } = blocksOf(message, kind);
   const blocks = parts.map(({ source, ...block }) => block);
   return { sequence, createdAt, size: Buffer.byteLength(encodeText(message)), ...row, blocks };
@@ -103,9 +113,14 @@ function messageRow({ sequence, createdAt, message }: Entry, kind: string | unde
 function blocksOf(
   stored: unknown,
   kind: string | undefined,
-): { readonly role: string; readonly marks: readonly string[]; readonly parts: readonly MessagePart[] } {
+): {
+  readonly id: string | undefined;
+  readonly role: string;
+  readonly marks: readonly string[];
+  readonly parts: readonly MessagePart[];
+} {
   const checkpoint = kind === "checkpoints" ? checkpointOf(stored) : undefined;
-  if (checkpoint) return { ...checkpoint, marks: [] };
+  if (checkpoint) return { ...checkpoint, id: undefined, marks: [] };
   const { metadata } = Object(stored) as { metadata?: unknown };
   const isChat = kind === "chat" || kind === "sibling";
   const entry = isChat ? (Object(metadata) as { message?: unknown; status?: unknown; error?: unknown }) : {};
@@ -118,5 +133,5 @@ function blocksOf(
     ...(typeof entry.error === "string" ? [entry.error] : []),
   ].map(cutLine);
   const role = textIn(message, "role") ?? (typeof type === "string" ? type : anyMessageTraits.role(message));
-  return { role: cutLine(role), marks, parts: partsOf(message) };
+  return { id: textIn(message, "id"), role: cutLine(role), marks, parts: partsOf(message) };
 }

@@ -24,6 +24,7 @@ const { outputFiles } = await build({
 /** The files of the page by their paths. The build of the package puts their texts in the place of this module. */
 export const pageFiles: Readonly<Record<string, PageFile>> = {
   "/": { type: "text/html", text: read("index.html") },
+  "/icon.svg": { type: "image/svg+xml", text: read("icon.svg") },
   "/page.css": { type: "text/css", text: read("page.css") },
   "/page.js": { type: "text/javascript", text: outputFiles[0]?.text ?? "" },
 };

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { encodeText } from "../formats/entry.ts";
+import { shownTime } from "../output/figures.ts";
 import { printableLine, printableText } from "../output/terminal-text.ts";
 import type { CutText } from "./api-types.ts";
 
@@ -41,4 +42,9 @@ export function decodeName(name: string): string {
   } catch {
     return name;
   }
+}
+
+/** A time of foreign content, which may be any number. */
+export function shownTimeOf(milliseconds: number): string {
+  return Number.isNaN(new Date(milliseconds).getTime()) ? String(milliseconds) : shownTime(milliseconds);
 }

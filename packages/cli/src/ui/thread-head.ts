@@ -1,11 +1,10 @@
-import { partsOf, partThreads } from "@scrollback/collections/internal";
 import type { StoreFactory, ThreadPage } from "@scrollback/store-core";
 import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 import { skippingCorruptRecords } from "../context/open-backend.ts";
 import { headProblem, kindOfThread } from "../layers.ts";
-import { shownSize, shownTime } from "../output/figures.ts";
 import { unfinishedCopy } from "../threads/thread-work.ts";
 import type { ThreadHead, ThreadLink } from "./api-types.ts";
+import { siblingsIn } from "./siblings.ts";
 import { cutLine, cutValue, decodeName } from "./texts.ts";
 import { rowOf } from "./thread-lists.ts";
 
@@ -36,7 +35,10 @@ export async function readHead(
     ...(expiresAt !== undefined && { expiresAt }),
     ...(bytes !== undefined && { bytes }),
     ...(metadata !== undefined && { metadata: cutValue(metadata) }),
-    links: [...siblingsIn(threadId, metadata), ...(await logsOf(stores, threadId, page, signal))],
+    links: [
+      ...siblingsIn(threadId, metadata).map(({ link }) => link),
+      ...(await logsOf(stores, threadId, page, signal)),
+    ],
     problems: problems.map(cutLine),
   };
 }
@@ -48,23 +50,6 @@ async function sizeOf(stores: StoreFactory<unknown>, threadId: string, signal: A
     () => stores.listThreads({ prefix: threadId, limit: 10, sizes: true, signal }),
   );
   return threads.find((one) => one.threadId === threadId)?.bytes;
-}
-
-/** The messages that a chat keeps beside its path: siblings after an edit or a regeneration. */
-function siblingsIn(threadId: string, metadata: unknown): ThreadLink[] {
-  const { parts } = Object(metadata) as { parts?: Record<string, unknown> };
-  const threads = partThreads(threadId, metadata);
-  return partsOf(metadata).map((part, index) => {
-    const { behind, first, leftAt, bytes } = Object(parts?.[part]) as Record<string, unknown>;
-    const [id] = Array.isArray(first) ? first : [];
-    const after = typeof behind === "string" ? `after ${behind}` : "at the beginning";
-    const facts = [
-      ...(typeof leftAt === "number" ? [`left ${shownTime(leftAt)}`] : []),
-      ...(typeof bytes === "number" ? [shownSize(bytes)] : []),
-    ];
-    const label = cutLine(`sibling ${String(id)} ${after}, ${facts.join(", ")}`);
-    return { threadId: threads[index] ?? "", label };
-  });
 }
 
 /** The threads with the checkpoints of a LangGraph thread, one for each namespace; of such a thread, that of all namespaces. */
