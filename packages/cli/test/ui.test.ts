@@ -321,7 +321,7 @@ test("hostile texts are data: cut, escaped where they change others, and never a
   const bodies = messages.map(({ blocks }) => blocks?.[0]?.body);
   expect(bodies.slice(0, 2)).toEqual([{ text: markup }, { text: "a\\u202eb\\x00c\\x1b[31m" }]);
   expect(bodies[2]).toEqual({ text: "x".repeat(8_000), cutFrom: 5_000_000 });
-  expect(bodies[3]?.text).toContain('"__proto__": {\n    "polluted": 1');
+  expect(bodies[3]?.text).toBe('{"__proto__":{"polluted":1},"constructor":2}');
   expect(messages[2]?.size).toBeGreaterThan(5_000_000);
   const raw = await ui.reply("/api/raw", {
     id,
@@ -425,7 +425,15 @@ test("no request writes: the driver gets reads alone", async () => {
     await page(ui, links.links[0]?.threadId ?? "");
   }
   expect(seen).toHaveLength(15);
-  const reads = ["read", "list", "watch", "close", "index entriesOf", "index listEntries", "index listIndexes"];
+  const reads = [
+    "read",
+    "list",
+    "watch",
+    "close",
+    "index entriesOf",
+    "index listEntries",
+    "index listIndexes",
+  ];
   expect([...verbs].filter((verb) => !reads.includes(verb))).toEqual([]);
   expect(verbs).toContain("index listEntries");
 });

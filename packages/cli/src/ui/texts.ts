@@ -7,6 +7,8 @@ import type { CutText } from "./api-types.ts";
 /** The maximum of one text on the page, in characters. The raw record has the whole one. */
 const MAX_TEXT = 8_000;
 const MAX_LINE = 500;
+/** JSON of at most this length is not indented. */
+const ONE_LINE = 100;
 
 /** The beginning of a text. */
 export function cutText(text: string): CutText {
@@ -23,9 +25,8 @@ export function cutLine(text: string): string {
 export function cutValue(value: unknown): CutText {
   if (typeof value === "string") return cutText(value);
   const text = encodeText(value);
-  return cutText(
-    text.startsWith("~") ? inspect(value, { depth: null }) : JSON.stringify(JSON.parse(text), null, 2),
-  );
+  if (text.startsWith("~")) return cutText(inspect(value, { depth: null }));
+  return cutText(text.length <= ONE_LINE ? text : JSON.stringify(JSON.parse(text), null, 2));
 }
 
 /** The text of a field of a foreign value; undefined if it has none. */

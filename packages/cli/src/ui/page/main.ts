@@ -4,7 +4,7 @@ import { ThreadList } from "./thread-list.ts";
 import { ThreadView } from "./thread-view.ts";
 
 const said = element("p", { class: "said", role: "status" });
-const main = element("main", { id: "thread", tabindex: -1 });
+const thread = element("section", { class: "opened", "aria-label": "Thread" });
 const empty = element(
   "p",
   { class: "empty" },
@@ -18,8 +18,11 @@ function say(text: string): void {
 
 const list = new ThreadList((threadId) => {
   const hash = threadHref(threadId);
-  if (location.hash === hash) view?.focus();
-  else location.hash = hash;
+  if (location.hash !== hash) location.hash = hash;
+  else if (view) {
+    document.body.classList.add("has-thread");
+    view.focus();
+  }
 }, say);
 
 /** Shows the thread that the address names. */
@@ -30,10 +33,10 @@ async function show(isChosen: boolean): Promise<void> {
   const threadId = threadIn(location.hash);
   document.body.classList.toggle("has-thread", threadId !== undefined);
   list.mark(threadId);
-  if (threadId === undefined) return main.replaceChildren(empty);
+  if (threadId === undefined) return thread.replaceChildren(empty);
   const opened = new ThreadView(threadId, say);
   view = opened;
-  main.replaceChildren(button("Back to the list", back), opened.root);
+  thread.replaceChildren(button("Back to the list", back), opened.root);
   await opened.open();
   if (isChosen && view === opened) opened.focus();
 }
@@ -65,11 +68,10 @@ document.body.append(
   element(
     "header",
     { class: "bar" },
-    element("strong", {}, "Scrollback"),
+    element("h1", {}, "Scrollback"),
     element("span", {}, "read-only"),
     said,
   ),
-  list.root,
-  main,
+  element("main", {}, list.root, thread),
 );
 void show(false);

@@ -22,7 +22,7 @@ export function messageRow(message: MessageRow, { threadId, revision }: MessageP
   const heading = element(
     "header",
     {},
-    element("h2", { id, class: "role" }, role),
+    element("h3", { id, class: "role" }, role),
     element("span", { class: "number" }, `#${sequence}`),
     ...(createdAt === undefined ? [] : [time(createdAt)]),
     ...(size === undefined ? [] : [element("span", {}, shownSize(size))]),
@@ -77,7 +77,7 @@ function blockOf(
 ): HTMLElement {
   const name = [isError ? "Error of" : names[kind], label].filter((text) => text !== "").join(" ");
   const found = element("div", { class: `block ${kind}${isError ? " error" : ""}` });
-  if (name !== "") found.append(element("h3", { dir: "auto" }, name));
+  if (name !== "") found.append(element("h4", { dir: "auto" }, name));
   if (body) found.append(...cutBody(body, raw, kind === "text" || kind === "reasoning" ? "p" : "pre"));
   if (file) {
     const title = file.name === "" ? file.mediaType : `${file.name}, ${file.mediaType}`;

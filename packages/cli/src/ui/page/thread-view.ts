@@ -99,7 +99,7 @@ export class ThreadView {
       element("li", {}, element("a", { href: threadHref(threadId), dir: "auto" }, label)),
     );
     this.#facts.replaceChildren(
-      element("h1", { dir: "auto" }, title ?? name),
+      element("h2", { dir: "auto" }, title ?? name),
       facts,
       ...head.problems.map(problemOf),
       ...(details ? [details] : []),

@@ -159,6 +159,7 @@ export class VirtualList<T> {
     for (const shown of this.#shown.values())
       shown.style.transform = `translateY(${this.#top(this.#indexes.get(shown) ?? 0)}px)`;
     this.#isAtEnd = viewport.scrollTop + viewport.clientHeight >= this.#top(this.#items.length) - 2;
+    if (this.#items.length === 0) return;
     const room = viewport.clientHeight * 2;
     if (viewport.scrollTop < room) this.#options.onNear("start");
     if (viewport.scrollTop + viewport.clientHeight + room > this.#top(this.#items.length))
