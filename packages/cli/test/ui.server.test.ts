@@ -280,9 +280,9 @@ test("of long lists only what is visible is in the document", async () => {
     await page.waitForTimeout(20);
     await note();
   }
-  expect(
-    Array.from({ length: 1_000 }, (_, i) => i + 1).filter((one) => !seen.has(one) && one < 990),
-  ).toEqual([]);
+  expect(Array.from({ length: 1_000 }, (_, i) => i + 1).filter((one) => !seen.has(one) && one < 990)).toEqual(
+    [],
+  );
   await page.getByRole("button", { name: "Newest" }).click();
   await number(1_000).waitFor();
   await page.getByRole("button", { name: "Oldest" }).click();

@@ -248,7 +248,7 @@ test("siblings of messages are linked, and read", async () => {
   await chats.flush();
   await using ui = await startUi(folder.url());
   const { links } = await ui.json<ThreadHead>("/api/thread", { id: "chats:chat:ada:a" });
-  expect(links).toMatchObject([{ label: expect.stringMatching(/^sibling one after q, left /) }]);
+  expect(links).toMatchObject([{ label: expect.stringMatching(/^Sibling one, after q, left /) }]);
   const { messages } = await page(ui, links[0]?.threadId ?? "");
   expect(messages[0]).toMatchObject({
     role: "assistant",

@@ -54,7 +54,7 @@ export class ThreadList {
     this.root.append(this.#scopes, element("div", { class: "search" }, label, this.#search), this.#box, foot);
     this.#list = new VirtualList<Row>({
       viewport: this.#box,
-      keyOf: (row) => JSON.stringify(row),
+      keyOf: idOf,
       render: (row, index) => this.#option(row, index),
       estimate: 60,
       onNear: (side) => {
