@@ -1,3 +1,4 @@
+import { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
 import { startUi } from "./inspector.ts";
 import { Folder, run } from "./run.ts";
@@ -122,6 +123,11 @@ test("it listens on the loopback interface, on the given port, until Ctrl-C", as
   using folder = new Folder();
   await using ui = await inspected(folder);
   const { port } = new URL(ui.url);
+  const others = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter(({ internal }) => !internal),
+  );
+  for (const { address } of others.filter(({ family }) => family === "IPv4"))
+    await expect(fetch(`http://${address}:${port}/`)).rejects.toThrow("fetch failed");
   const taken = await run(["ui", folder.url(), "--port", port]);
   expect(taken).toMatchObject({ code: 2, stderr: expect.stringContaining(`port ${port} of 127.0.0.1`) });
   expect((await run(["ui", folder.url(), "--port", "65536"])).code).toBe(2);

@@ -21,14 +21,12 @@ test("100,000 threads, and a thread of 100,000 messages, on SQLite", async () =>
       ),
     );
   for (let start = 0; start < COUNT; start += 500)
-    await stores
-      .open("long")
-      .addMessages(
-        Array.from({ length: 500 }, (_, i) => ({
-          role: "user" as const,
-          content: `Number ${start + i + 1}`,
-        })),
-      );
+    await stores.open("long").addMessages(
+      Array.from({ length: 500 }, (_, i) => ({
+        role: "user" as const,
+        content: `Number ${start + i + 1}`,
+      })),
+    );
   await using ui = await startUi(folder.url());
   const times: Record<string, number> = {};
   const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {

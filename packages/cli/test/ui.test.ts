@@ -344,9 +344,12 @@ test("a change of the thread ends a wait for it", async () => {
   await stores.open("t").addMessages([{ role: "user", content: "one" }]);
   await using ui = await startUi(folder.url());
   const { revision } = await page(ui, "t");
+  const begin = performance.now();
   const waiting = ui.json<{ revision: string }>("/api/changes", { id: "t", revision: String(revision) });
   const added = await stores.open("t").addMessages([{ role: "user", content: "two" }]);
   expect(await waiting).toEqual({ revision: added });
+  // Without a change, it ends after 25 s.
+  expect(performance.now() - begin).toBeLessThan(15_000);
 });
 
 test("no request writes: the driver gets reads alone", async () => {
