@@ -64,7 +64,9 @@ export class RunningInspector implements AsyncDisposable {
 
   /** Reads from the API, with the cookie. */
   async reply(path: string, query: Record<string, string | number> = {}): Promise<Reply> {
-    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const search = new URLSearchParams(
+      Object.entries(query).map(([name, value]) => [name, String(value)] as [string, string]),
+    );
     return await this.send(`${path}?${search}`, { cookie: await this.cookie() });
   }
 

@@ -112,6 +112,23 @@ async function hasThreads(name: string, count: number): Promise<boolean> {
   return threads.length === count;
 }
 
+test("ui serves the page of the package, until Ctrl-C", async () => {
+  await fill("ui.db", 3);
+  const running = run(program, ["ui", "sqlite:ui.db"]);
+  const url = await new Promise<string>((resolve) =>
+    running.child.stdout?.once("data", (text) => resolve(String(text).trim())),
+  );
+  const opened = await fetch(url, { redirect: "manual" });
+  const cookie = String(opened.headers.get("set-cookie")).split(";")[0] ?? "";
+  const get = async (file: string) => await (await fetch(new URL(file, url), { headers: { cookie } })).text();
+  expect(await get("/")).toContain("/page.js");
+  expect(await get("/page.js")).toContain("/api/threads");
+  expect(await get("/page.css")).toContain("prefers-color-scheme");
+  expect(JSON.parse(await get("/api/threads")).threads).toHaveLength(3);
+  running.child.kill("SIGINT");
+  expect((await running).stderr).toContain("it works once");
+});
+
 test.runIf(process.platform === "linux")("an output that cannot be written is one line", async () => {
   await fill("full.db", 20);
   for (const command of ["ls sqlite:full.db", "ls sqlite:full.db --json", "--help", "--version"]) {
@@ -181,7 +198,7 @@ describe("docs/reference/cli.md", async () => {
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\||\s)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help");
-    expect(names).toHaveLength(11);
+    expect(names).toHaveLength(12);
     for (const name of names) {
       expect(page).toContain(`\`scrollback ${name} `);
       const help = await scrollback([name, "--help"]);

@@ -1,6 +1,6 @@
 import { ChatStore } from "@scrollback/chats";
 import type { StoreFactory } from "@scrollback/store-core";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { findAccessibilityProblems } from "../../../test/axe.ts";
 import { startBrowser, type TestBrowser, type Visit } from "../../../test/browser.ts";
@@ -47,6 +47,14 @@ async function open(fill: (stores: StoreFactory) => Promise<void>): Promise<Open
   };
 }
 
+interface Message {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+/** Scrolls an element; `top` is JavaScript for its new `scrollTop`. */
+const scroll = (one: Locator, top: string) => one.evaluate(`(one) => { one.scrollTop = ${top}; }`);
 const say = (content: string) => ({ role: "user" as const, content });
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => say(`Message ${index + 1}`));
 const options = (page: Page) => page.getByRole("option");
@@ -109,7 +117,7 @@ test("hostile texts run nothing, and are shown as they are", async () => {
   expect(await page.locator("article img, article svg, article script").count()).toBe(0);
   const links = await page
     .locator("a")
-    .evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
+    .evaluateAll<string[]>("(all) => all.map((one) => one.getAttribute('href') ?? '')");
   expect(links.filter((href) => !/^(\/api\/|#)/.test(href))).toEqual([]);
   expect(visits.at(-1)?.errors).toEqual([]);
   // The policy holds if the page should ever make markup of a text.
@@ -135,9 +143,7 @@ test("an image of a message is shown, another file is a link", async () => {
   const { page } = opened;
   await choose(page, "files");
   const image = page.getByRole("img", { name: "dot.png, image/png" });
-  await expect
-    .poll(() => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth))
-    .toBe(1);
+  await expect.poll(() => image.evaluate("(one) => one.naturalWidth")).toBe(1);
   expect(await page.getByRole("link", { name: "application/zip" }).count()).toBe(1);
 });
 
@@ -155,9 +161,7 @@ test("a new message appears, and the page stays where its reader is", async () =
   await page.getByText("Just now").waitFor();
   await page.getByRole("status").getByText("1 new message").waitFor();
   // Further up, what is on the screen stays.
-  await page.getByRole("feed").evaluate((feed) => {
-    feed.scrollTop -= 2_000;
-  });
+  await scroll(page.getByRole("feed"), "one.scrollTop - 2_000");
   const seen = page.getByText("Message 280", { exact: true });
   await seen.waitFor();
   const before = await seen.boundingBox();
@@ -213,7 +217,7 @@ test("everything works by keyboard", async () => {
 
 test("chats by owner, with archived ones, and the versions of an answer", async () => {
   await using opened = await open(async (stores) => {
-    const mine = new ChatStore({ stores }).of("ada");
+    const mine = new ChatStore<Message>({ stores }).of("ada");
     await mine.create({ id: "trams", title: "Trams", messages: [{ id: "q", ...say("Which tram?") }] });
     await mine.append("trams", [{ id: "one", role: "assistant", content: "Line 3" }]);
     await mine.edit(
@@ -274,9 +278,7 @@ test("of long lists only what is visible is in the document", async () => {
       seen.add(Number.parseInt(text.slice(7), 10));
   };
   for (let count = 0; count < 1_000 && !seen.has(1); count++) {
-    await feed.evaluate((one) => {
-      one.scrollTop -= one.clientHeight;
-    });
+    await scroll(feed, "one.scrollTop - one.clientHeight");
     await page.waitForTimeout(20);
     await note();
   }
@@ -287,9 +289,7 @@ test("of long lists only what is visible is in the document", async () => {
   await number(1_000).waitFor();
   await page.getByRole("button", { name: "Oldest" }).click();
   await number(1).waitFor();
-  await feed.evaluate((one) => {
-    one.scrollTop = one.scrollHeight;
-  });
+  await scroll(feed, "one.scrollHeight");
   await number(100).waitFor();
   await number(101).waitFor();
   expect(await articles(page).count()).toBeLessThan(40);
@@ -315,7 +315,7 @@ test("axe finds no problem, light and dark, wide and narrow", async () => {
         ],
       },
     ]);
-    await new ChatStore({ stores })
+    await new ChatStore<Message>({ stores })
       .of("ada")
       .create({ id: "c", title: "Chat", messages: [{ id: "q", ...say("Hi") }] });
   });

@@ -11,6 +11,14 @@ import { Folder } from "./run.ts";
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** A message of a chat, of any SDK. */
+interface Message {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly content?: string;
+  readonly parts?: readonly unknown[];
+}
+
 const page = (ui: RunningInspector, id: string, query = {}) =>
   ui.json<MessageRows>("/api/messages", { id, limit: 100, ...query });
 const threads = (ui: RunningInspector, query = {}) => ui.json<ThreadRows>("/api/threads", query);
@@ -58,7 +66,7 @@ test("a search that looks at many threads stops, says so, and can go on", async 
 test("chats of an owner are listed newest first, and found by title and id", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
-  const chats = new ChatStore({ stores });
+  const chats = new ChatStore<Message>({ stores });
   for (const [id, title] of [
     ["a", "Trams"],
     ["b", "Ferries"],
@@ -213,7 +221,7 @@ test("tool calls, reasoning and files of each known shape are parts of messages"
 test("files of chats that are stored apart are served, and only those of the message", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
-  const chats = new ChatStore({ stores });
+  const chats = new ChatStore<Message>({ stores });
   const content = Buffer.alloc(100_000, 7);
   const url = `data:image/png;base64,${content.toString("base64")}`;
   const message = { id: "m", role: "user" as const, parts: [{ type: "file", mediaType: "image/png", url }] };
@@ -239,7 +247,7 @@ test("files of chats that are stored apart are served, and only those of the mes
 test("siblings of messages are linked, and read", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
-  const chats = new ChatStore({ stores });
+  const chats = new ChatStore<Message>({ stores });
   const mine = chats.of("ada");
   await mine.create({ id: "a", messages: [{ id: "q", role: "user", content: "Q" }] });
   await mine.append("a", [{ id: "one", role: "assistant", content: "First" }]);
@@ -369,7 +377,7 @@ test("no request writes: the driver gets reads alone", async () => {
     });
   const watched = counted<Driver>(driver, "");
   const stores = createStores(watched);
-  const chats = new ChatStore({ stores });
+  const chats = new ChatStore<Message>({ stores });
   const mine = chats.of("ada");
   const url = `data:image/png;base64,${Buffer.alloc(100_000, 7).toString("base64")}`;
   const photo = { id: "q", role: "user" as const, parts: [{ type: "file", mediaType: "image/png", url }] };
