@@ -21,6 +21,7 @@ export const navigation: readonly Group[] = [
       ["Retain and erase", "how-to/retention-and-erasure"],
       ["Encrypt and rotate keys", "how-to/encryption"],
       ["Files", "how-to/files"],
+      ["Inspect in a browser", "how-to/inspect"],
       ["Observe", "how-to/observability"],
       ["A chat fails at every turn", "how-to/repair-a-chat"],
       ["Test your app", "how-to/test-your-app"],

@@ -90,7 +90,7 @@ function blockOf(
       element("dt", { dir: "auto" }, term),
       element("dd", { dir: "auto" }, value),
     ]);
-    found.append(element("dl", { class: "fields" }, ...rows));
+    found.append(element("dl", {}, ...rows));
   }
   return found;
 }
