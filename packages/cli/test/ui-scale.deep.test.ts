@@ -98,7 +98,9 @@ test("100,000 threads, and a thread of 100,000 messages, on SQLite", async () =>
         .first()
         .isVisible())
     ) {
-      await feed.evaluate("(one) => { one.scrollTop = 0; }");
+      await feed.evaluate((one: unknown) => {
+        (one as { scrollTop: number }).scrollTop = 0;
+      });
       await shown.waitForTimeout(10);
     }
   });

@@ -38,7 +38,6 @@ export {
 export { plainJson } from "./message/conversion-json.ts";
 export { fileHeaders } from "./message/file-headers.ts";
 export {
-  type FileSource,
   fileContent,
   fileOfPart,
   fileSource,

@@ -1,11 +1,11 @@
 import { parseFileReference } from "@scrollback/chats";
-import { type FileSource, fileSource, parseDataUrl } from "@scrollback/store-core/internal";
+import { fileSource, parseDataUrl } from "@scrollback/store-core/internal";
 import type { Block } from "./api-types.ts";
 import { cutLine, cutText, cutValue, textIn } from "./texts.ts";
 
 /** A part of a message, and its content if it is a file. */
 export interface MessagePart extends Block {
-  readonly source?: FileSource;
+  readonly source?: NonNullable<ReturnType<typeof fileSource>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
