@@ -274,6 +274,8 @@ test("of long lists only what is visible is in the document", async () => {
   const number = (count: number) => page.getByText(new RegExp(`^Number ${count}( and more)*$`));
   await number(1_000).waitFor();
   expect(await articles(page).count()).toBeLessThan(40);
+  expect(await articles(page).last().getAttribute("aria-posinset")).toBe("1000");
+  expect(await articles(page).last().getAttribute("aria-setsize")).toBe("1000");
   // Page by page to the first message, without a gap.
   const seen = new Set<number>();
   const note = async () => {

@@ -33,6 +33,7 @@ async function show(isChosen: boolean): Promise<void> {
   const threadId = threadIn(location.hash);
   document.body.classList.toggle("has-thread", threadId !== undefined);
   list.mark(threadId);
+  document.title = "Scrollback";
   if (threadId === undefined) return thread.replaceChildren(empty);
   const opened = new ThreadView(threadId, say);
   view = opened;

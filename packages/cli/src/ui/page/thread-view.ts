@@ -75,6 +75,7 @@ export class ThreadView {
   async #showHead(): Promise<void> {
     const head = await this.#read<ThreadHead>("/api/thread");
     const { title, name, kind, count = 0, createdAt, updatedAt, expiresAt, bytes, revision, metadata } = head;
+    document.title = `${title ?? name} · Scrollback`;
     const isOpen = this.#facts.querySelector("details")?.open ?? false;
     const fact = (term: string, value: Node | string) => [
       element("div", {}, element("dt", {}, term), element("dd", {}, value)),
@@ -154,6 +155,11 @@ export class ThreadView {
   async #follow(): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
+      // A browser has few connections to a server, for all of its tabs.
+      if (document.hidden)
+        await new Promise((resolve) =>
+          document.addEventListener("visibilitychange", resolve, { once: true }),
+        );
       const known = this.#page.revision ?? "";
       const isRead = await this.#try(async () => {
         const { revision } = await this.#read<{ revision: string }>("/api/changes", { revision: known });
@@ -187,11 +193,12 @@ export class ThreadView {
   }
 
   #row(message: MessageRow, index: number): HTMLElement {
-    const { revision, older } = this.#page;
+    const { revision, count } = this.#page;
     const row = messageRow(message, { threadId: this.#threadId, revision: revision ?? "" });
-    const isWhole = older === undefined && this.#isNewest;
-    row.setAttribute("aria-posinset", String(index + 1));
-    row.setAttribute("aria-setsize", String(isWhole ? this.#list.items.length : -1));
+    // What is shown begins at one end of the thread.
+    const before = this.#isNewest ? Math.max(0, count - this.#list.items.length) : 0;
+    row.setAttribute("aria-posinset", String(before + index + 1));
+    row.setAttribute("aria-setsize", String(count));
     return row;
   }
 

@@ -169,17 +169,18 @@ export class VirtualList<T> {
   /** Returns whether the height of an item was not as it was expected. */
   #render(first: number, last: number): boolean {
     const { keyOf, render } = this.#options;
+    const indexes = Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
+    // What has the focus keeps it, also out of sight.
+    const focused = this.#focusedIndex();
+    if (focused !== -1 && focused < first) indexes.unshift(focused);
+    if (focused > last) indexes.push(focused);
     const wanted = new Map<string, number>();
-    for (let index = first; index <= last; index++) {
+    for (const index of indexes) {
       const item = this.#items[index];
       if (item !== undefined) wanted.set(keyOf(item), index);
     }
     for (const [key, shown] of this.#shown) {
       if (wanted.has(key)) continue;
-      // What has the focus keeps it, also out of sight.
-      const index = this.#indexes.get(shown) ?? -1;
-      const item = this.#items[index];
-      if (shown.contains(document.activeElement) && item !== undefined && keyOf(item) === key) continue;
       this.#remove(shown);
       this.#shown.delete(key);
     }
@@ -202,6 +203,13 @@ export class VirtualList<T> {
       isChanged = this.#measure(item, index) || isChanged;
     }
     return isChanged;
+  }
+
+  /** The index of the item that has the focus, or -1. */
+  #focusedIndex(): number {
+    const { keyOf } = this.#options;
+    const [key] = [...this.#shown].find(([, shown]) => shown.contains(document.activeElement)) ?? [];
+    return key === undefined ? -1 : this.#items.findIndex((item) => keyOf(item) === key);
   }
 
   #measure(item: T, index: number): boolean {
