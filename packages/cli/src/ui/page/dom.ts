@@ -20,22 +20,6 @@ export function button(name: string, onClick: () => void): HTMLButtonElement {
   return made;
 }
 
-/** `12,345` */
-export function shownCount(count: number): string {
-  return count.toLocaleString("en");
-}
-
-/** `1 thread`, `12,345 threads` */
-export function countOf(count: number, noun: string): string {
-  return `${shownCount(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** `12.3KB`, in steps of 1,000. */
-export function shownSize(bytes: number): string {
-  const format = { style: "unit", unit: "byte", unitDisplay: "narrow", notation: "compact" } as const;
-  return bytes.toLocaleString("en", { ...format, maximumFractionDigits: 1 });
-}
-
 /** A time, in UTC: two readers mean the same by it. */
 export function time(milliseconds: number): HTMLElement {
   const date = new Date(milliseconds);

@@ -1,5 +1,6 @@
+import { shownCount, shownSize } from "../../output/figures.ts";
 import type { Block, CutText, MessageRow } from "../api-types.ts";
-import { element, shownCount, shownSize, time } from "./dom.ts";
+import { element, time } from "./dom.ts";
 import { pathOf } from "./read.ts";
 
 /** The thread of a message. */

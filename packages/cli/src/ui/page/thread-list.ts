@@ -1,5 +1,6 @@
+import { countOf, shownCount } from "../../output/figures.ts";
 import type { OwnerRow, OwnerRows, ThreadRow, ThreadRows } from "../api-types.ts";
-import { button, countOf, element, shownCount, time } from "./dom.ts";
+import { button, element, time } from "./dom.ts";
 import { read } from "./read.ts";
 import { VirtualList } from "./virtual-list.ts";
 

@@ -1,5 +1,6 @@
+import { countOf, shownCount, shownSize } from "../../output/figures.ts";
 import type { MessageRow, MessageRows, ThreadHead, Verification } from "../api-types.ts";
-import { button, countOf, element, shownSize, time } from "./dom.ts";
+import { button, element, time } from "./dom.ts";
 import { cutBody, messageRow, newTab, problemOf, threadHref } from "./message-row.ts";
 import { pathOf, read } from "./read.ts";
 import { VirtualList } from "./virtual-list.ts";
@@ -86,7 +87,7 @@ export class ThreadView {
       {},
       ...fact("Id", element("code", { dir: "auto" }, name)),
       ...(kind === undefined ? [] : fact("Kind", kind)),
-      ...fact("Messages", count.toLocaleString("en")),
+      ...fact("Messages", shownCount(count)),
       ...(bytes === undefined ? [] : fact("Size", shownSize(bytes))),
       ...(createdAt === undefined ? [] : fact("Created", time(createdAt))),
       ...(updatedAt === undefined ? [] : fact("Updated", time(updatedAt))),
