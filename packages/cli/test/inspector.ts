@@ -90,7 +90,7 @@ export class RunningInspector implements AsyncDisposable {
 /** Starts `scrollback ui`. */
 export async function startUi(
   url: string,
-  { env = {}, adapters = {}, args = [] }: RunOptions & { readonly args?: readonly string[] } = {},
+  { env = {}, adapters = {}, blobs, args = [] }: RunOptions & { readonly args?: readonly string[] } = {},
 ): Promise<RunningInspector> {
   const ending = new AbortController();
   let onText: () => void = () => undefined;
@@ -101,6 +101,7 @@ export async function startUi(
   const stderr = new Collector(false);
   const running = runCli({
     ...{ args: ["ui", url, ...args], env, adapters, stdin: Readable.from([]), stdout, stderr },
+    ...(blobs && { blobs }),
     signal: ending.signal,
   });
   await Promise.race([printed, running]);

@@ -23,6 +23,8 @@ afterEach(async () => {
 });
 
 interface Open extends AsyncDisposable {
+  /** Ends the command. */
+  end(): Promise<number>;
   readonly page: Page;
   readonly stores: StoreFactory;
 }
@@ -38,6 +40,7 @@ async function open(fill: (stores: StoreFactory) => Promise<void>): Promise<Open
   return {
     page: visit.page,
     stores,
+    end: () => ui.end(),
     async [Symbol.asyncDispose]() {
       await visit.page.close();
       await ui.end();
@@ -292,6 +295,12 @@ test("of long lists only what is visible is in the document", async () => {
   );
   await page.getByRole("button", { name: "Newest" }).click();
   await number(1_000).waitFor();
+  // What has the focus keeps it, out of sight too.
+  await articles(page).last().focus();
+  await scroll(feed, -5_000);
+  expect(await page.evaluate("document.activeElement.textContent")).toContain("Number 1000");
+  await page.keyboard.press("ArrowUp");
+  await number(999).waitFor();
   await page.getByRole("button", { name: "Oldest" }).click();
   await number(1).waitFor();
   await scroll(feed, 1e9);
@@ -354,6 +363,21 @@ test("axe finds no problem, light and dark, wide and narrow", async () => {
   await page.getByText("0 owners found").waitFor();
   await look("no result");
   expect(found).toEqual([]);
+});
+
+test("a page whose command has ended says so", async () => {
+  await using opened = await open((stores) =>
+    stores
+      .open("t")
+      .addMessages(numbered(2))
+      .then(() => undefined),
+  );
+  const { page } = opened;
+  await choose(page, "t");
+  visits.at(-1)?.expect("net::ERR_");
+  await opened.end();
+  await page.getByText("The inspector does not answer. Is the command still running?").waitFor();
+  expect(await articles(page).count()).toBe(2);
 });
 
 test("on a narrow screen the list and the thread take turns", async () => {

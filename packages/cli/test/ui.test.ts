@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { ChatStore } from "@scrollback/chats";
+import { createFolderBlobs } from "@scrollback/chats/folder";
 import { aesGcmCodec } from "@scrollback/store-core/codecs";
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core/driver";
 import { expect, test } from "vitest";
@@ -242,6 +243,33 @@ test("files of chats that are stored apart are served, and only those of the mes
   };
   expect((await served("chats:chat:ada:a")).bytes.equals(content)).toBe(true);
   expect((await served("chats:chat:ada:forged")).status).toBe(404);
+});
+
+test("files in another storage are served by a program that knows it", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  const blobs = createFolderBlobs(folder.file("files"));
+  const content = Buffer.alloc(100_000, 7);
+  const url = `data:image/png;base64,${content.toString("base64")}`;
+  const chats = new ChatStore<Message>({ stores, blobs });
+  const id = "chats:chat:ada:a";
+  await chats.of("ada").create({
+    id: "a",
+    messages: [{ id: "m", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] }],
+  });
+  await chats.flush();
+  const served = async (ui: RunningInspector) => {
+    const { revision } = await page(ui, id);
+    return await ui.reply("/api/file", { id, revision: String(revision), sequence: 1, part: 0 });
+  };
+  await using knows = await startUi(folder.url(), { blobs });
+  expect((await served(knows)).bytes.equals(content)).toBe(true);
+  await using knowsNot = await startUi(folder.url());
+  expect(await served(knowsNot)).toMatchObject({ status: 400, text: expect.stringContaining("UNSUPPORTED") });
+  expect(await knowsNot.json<Verification>("/api/verify", { id })).toMatchObject({
+    outcome: "readable",
+    problems: ["not checked: 1 file in another storage"],
+  });
 });
 
 test("siblings of messages are linked, and read", async () => {

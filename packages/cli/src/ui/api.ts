@@ -2,6 +2,7 @@ import type { BlobStorage } from "@scrollback/chats";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { verifyThread } from "../commands/verify.ts";
 import { encodeText } from "../formats/entry.ts";
+import { countOf } from "../output/figures.ts";
 import { FileCheck } from "../threads/file-work.ts";
 import type { Verification } from "./api-types.ts";
 import { waitForChange } from "./changes.ts";
@@ -105,7 +106,8 @@ const routes: Readonly<Record<string, Route>> = {
     const files = new FileCheck(stores, { blobs, signal });
     const thread = { threadId: query.required("id"), count: 0 };
     const { outcome, messages, problems = [] } = await verifyThread({ signal }, stores, files, thread);
-    const left = files.unchecked > 0 ? [`not checked: ${files.unchecked} files in another storage`] : [];
+    const left =
+      files.unchecked > 0 ? [`not checked: ${countOf(files.unchecked, "file")} in another storage`] : [];
     const json: Verification = {
       outcome,
       ...(messages !== undefined && { messages }),
