@@ -28,7 +28,7 @@ export function messageRow(message: MessageRow, { threadId, revision }: MessageP
     ...(createdAt === undefined ? [] : [time(createdAt)]),
     ...(size === undefined ? [] : [element("span", {}, shownSize(size))]),
     ...marks.map((mark) => element("span", { class: "mark", dir: "auto" }, mark)),
-    newTab("Raw record", raw, `of message ${sequence}`),
+    newTab("Raw record", raw, `Raw record of message ${sequence}`),
   );
   const parts = blocks.map((block, part) => blockOf(block, raw, pathOf("/api/file", { ...at, part })));
   const siblings = links.map((link) =>
@@ -47,10 +47,9 @@ export function problemOf(text: string): HTMLElement {
   return element("p", { class: "problem", dir: "auto" }, text);
 }
 
-/** A link to a response that is not a part of this page. */
-export function newTab(name: string, href: string, hidden = ""): HTMLElement {
-  const more = hidden === "" ? [] : [element("span", { class: "hidden" }, ` ${hidden}`)];
-  return element("a", { href, target: "_blank", rel: "noreferrer" }, name, ...more);
+/** A link to a response that is not a part of this page. @param label what screen readers say. Default: the name. */
+export function newTab(name: string, href: string, label?: string): HTMLElement {
+  return element("a", { href, target: "_blank", rel: "noreferrer", "aria-label": label }, name);
 }
 
 /** A text, and what it is the beginning of. */
