@@ -75,7 +75,15 @@ const build: Part = {
 const types: Part = {
   name: "types",
   minutes: 1.5,
-  command: ["tsc", "-b", ".", "examples/web-chat", "examples/cloudflare/page", "packages/cli/src/ui/page", "site"],
+  command: [
+    "tsc",
+    "-b",
+    ".",
+    "examples/web-chat",
+    "examples/cloudflare/page",
+    "packages/cli/src/ui/page",
+    "site",
+  ],
 };
 const pages: Part = { name: "pages", minutes: 0.1, command: ["npm", "run", "--silent", "pages"] };
 const units = tests("unit tests", 3.5, ["unit"]);
