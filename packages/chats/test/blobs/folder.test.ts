@@ -3,8 +3,6 @@ import { mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { checkedBlobs } from "../../src/blobs/checked-blobs.ts";
-import { createFolderBlobs } from "../../src/blobs/folder.ts";
 import { runBlobContract } from "./contract.ts";
 
 const system = vi.hoisted((): { failure: Error | undefined; calls: string[] } => ({
@@ -32,11 +30,19 @@ vi.mock("node:fs/promises", async (original) => {
   return { ...actual, open, rename };
 });
 
+// A test before this one may have loaded it with the file system as it is.
+vi.resetModules();
+const { checkedBlobs } = await import("../../src/blobs/checked-blobs.ts");
+const { createFolderBlobs } = await import("../../src/blobs/folder.ts");
+
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "scrollback-blobs-"));
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
+afterAll(async () => {
+  await rm(root, { recursive: true, force: true });
+  vi.resetModules();
+});
 
 const key = "Abc-_0123456";
 const content = new TextEncoder().encode("content");
