@@ -1,5 +1,5 @@
 import { type BlobStorage, Lists } from "@scrollback/collections";
-import { Blobs, Parts } from "@scrollback/collections/internal";
+import { Blobs, eraseStream, Parts } from "@scrollback/collections/internal";
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { checkOptions, isId } from "@scrollback/store-core/driver";
 import { checkValue, isBoolean, nameOfText } from "@scrollback/store-core/internal";
@@ -17,6 +17,7 @@ import { Followers } from "./read/followers.ts";
 import type { StoredSummary } from "./read/head.ts";
 import type { ListedChat } from "./read/listed-chat.ts";
 import { type RunContext, Runs } from "./run/runs.ts";
+import { AnswerStreams } from "./streams/answer-streams.ts";
 import { locationOf } from "./threads.ts";
 
 /**
@@ -98,6 +99,8 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     const elsewhere = options.blobs && checkedBlobs(options.blobs);
     this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
+    const sweep = (threadId: string, signal: AbortSignal | undefined) =>
+      sweepFiles(this.#context, threadId, { incarnation: undefined, signal });
     this.#context = {
       ...callbacks,
       ...{ stores, lists, background, leaseMs, beatMs, indexedLabels },
@@ -108,7 +111,12 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
         fileBytes,
       ),
       ...{ runs: new Runs<M>(), followers: new Followers() },
-      release: (threadId, signal) => sweepFiles(this.#context, threadId, { incarnation: undefined, signal }),
+      streams: new AnswerStreams(stores, (error) => onError(error, "stream")),
+      sweep,
+      release: async (threadId, signal) => {
+        await eraseStream(stores, threadId, signal);
+        await sweep(threadId, signal);
+      },
     };
   }
 

@@ -11,6 +11,7 @@ const COMMIT = "commit chat";
 const INSERT = "insertEntry";
 const TELL = "updateEntry";
 const REMOVE = "removeEntry";
+const ERASE_STREAM = "delete stream";
 const LIST = "listEntries";
 const PART = "commit chats";
 
@@ -84,7 +85,7 @@ describe("requests", () => {
     await mine.deleteMessage("c", "q");
     expect(driver.take()).toEqual([READ, COMMIT, TELL, LIST]);
     await chats.move("c", { from: "ada", to: "eve" });
-    expect(driver.take()).toHaveLength(13);
+    expect(driver.take()).toHaveLength(14);
   });
 
   test("update to another list: another entry, and the first one is removed", async () => {
@@ -126,17 +127,17 @@ describe("requests", () => {
     expect(driver.take()).toEqual(Array(5).fill(TELL));
   });
 
-  test("delete: a read, its entry, the thread, and the entry again", async () => {
+  test("delete: a read, its entry, the thread, what belongs to it, and the entry again", async () => {
     const { driver, connect, chats, mine } = setUp();
     await mine.create({ id: "c" });
     await mine.create({ id: "kept" });
     await chats.flush();
     driver.take();
     await connect().mine.delete("c");
-    expect(driver.take()).toEqual([READ, TELL, "delete chat", LIST, LIST, REMOVE]);
+    expect(driver.take()).toEqual([READ, TELL, "delete chat", LIST, ERASE_STREAM, LIST, REMOVE]);
     await connect().mine.delete("c");
     // What an expired chat may have left.
-    expect(driver.take()).toEqual([READ, "delete chat", LIST, LIST, "entriesOf", "entriesOf"]);
+    expect(driver.take()).toEqual([READ, "delete chat", LIST, ERASE_STREAM, LIST, "entriesOf", "entriesOf"]);
   });
 
   test("siblings: to keep one costs two requests more; a read none; a switch three before and three behind it", async () => {

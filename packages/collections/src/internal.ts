@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { eraseStream, STREAM_PREFIX, streamOf } from "./lists/answer-streams.ts";
 export { isListed, isLost, listAgain, missingEntries } from "./lists/any-thread.ts";
 export { CONTENT_PREFIX } from "./lists/blob-threads.ts";
 export { Blobs, newUse, type ThreadLife, type ThreadState, threadsWithFiles, useIn } from "./lists/blobs.ts";

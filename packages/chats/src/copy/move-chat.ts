@@ -48,7 +48,7 @@ export async function moveChat<M extends Identified>(
     if (!head || head.copying || revision === null) throw error;
     if (!head.operations.some(([made]) => made === id)) throw error;
     // An earlier call may have failed after it deleted the chat of the old owner.
-    await context.release(source.threadId, signal);
+    await context.sweep(source.threadId, signal);
     return chatOf(head, revision, context);
   }
   const {

@@ -32,5 +32,5 @@ export async function deleteAllChats<M extends Identified>(
   );
   const prefix = prefixOf(ownerName);
   for await (const threadId of threadsWithFiles(context.stores, prefix, signal))
-    await context.release(threadId, signal);
+    await context.sweep(threadId, signal);
 }

@@ -2,7 +2,7 @@ import { nameOf, rebuildLists } from "@scrollback/collections";
 import { StoreError } from "@scrollback/store-core";
 import { isObject } from "@scrollback/store-core/driver";
 import type { ChatList, ChatSummary, Identified, ListChats } from "../chat.ts";
-import { type Copying, isNear, listedChat, type StoredSummary } from "../read/head.ts";
+import { type Copying, isNear, isRunning, listedChat, type StoredSummary } from "../read/head.ts";
 import { type ListedChat, memberOf } from "../read/listed-chat.ts";
 import type { RunContext } from "../run/runs.ts";
 import { indexOf, locationOf, prefixOf } from "../threads.ts";
@@ -31,7 +31,7 @@ export async function listChats<M extends Identified>(
   try {
     const page = await lists.page(request);
     const chats = page.items.flatMap(({ member, told, snapshot }): ChatSummary[] => {
-      if (typeof snapshot === "object" && snapshot.head.copying) removeAbandoned(context, owner, snapshot);
+      if (typeof snapshot === "object") removeLeft(context, owner, snapshot);
       return told ? [listedChat(member.key, told, context)] : [];
     });
     return { chats, ...(page.cursor !== undefined && { cursor: page.cursor }) };
@@ -73,11 +73,18 @@ function isSummary(told: unknown): boolean {
   );
 }
 
-function removeAbandoned<M extends Identified>(
+/** Removes what a process that died has left: an unfinished copy, the text of an answer. */
+function removeLeft<M extends Identified>(
   context: RunContext<M>,
   owner: string,
-  { head: { id } }: ListedChat,
+  { head: { id, copying, run } }: ListedChat,
 ): void {
+  if (copying) removeAbandoned(context, owner, id);
+  if (run && !isRunning(run, context.now()))
+    context.background(context.streams.removeLost(locationOf(owner, id).threadId, run.id));
+}
+
+function removeAbandoned<M extends Identified>(context: RunContext<M>, owner: string, id: string): void {
   const isAbandoned = (copying: Copying | undefined) =>
     copying !== undefined && !isNear(copying.since, context.now(), ABANDONED_AFTER_MS);
   const isMeant = ({ head: { copying } }: ListedChat) => isAbandoned(copying);

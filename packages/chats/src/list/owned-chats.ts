@@ -45,6 +45,7 @@ import {
 import type { ChatRun, RunContext } from "../run/runs.ts";
 import { type ChatContinuation, readContinuations } from "../siblings/copied-continuations.ts";
 import { planDeleteSibling, planSwitch } from "../siblings/switch-chat.ts";
+import type { AnswerThread } from "../streams/answer-thread.ts";
 import { idOfOperation, locationOf } from "../threads.ts";
 import {
   appended,
@@ -70,11 +71,25 @@ import {
 import { deleteAllChats, deleteChat } from "./delete-chats.ts";
 import { listChats } from "./list-chats.ts";
 
+let contextOf: <M extends Identified>(chats: OwnedChats<M>) => RunContext<M>;
+
+/** The text of a chat's running answer for other processes; undefined if the stores cannot have it. */
+export function answerThreadOf<M extends Identified>(
+  chats: OwnedChats<M>,
+  chatId: string,
+): AnswerThread | undefined {
+  return contextOf(chats).streams.of(locationOf(chats.ownerId, chatId).threadId);
+}
+
 /** The chats of one owner. Another owner's chat is `NOT_FOUND`, because the owner is part of a chat's thread id. */
 export class OwnedChats<M extends Identified = Identified> {
   /** The owner of these chats. */
   readonly ownerId: string;
   readonly #context: RunContext<M>;
+
+  static {
+    contextOf = (chats) => chats.#context;
+  }
 
   /** Created by {@link ChatStore.of}. */
   constructor(context: RunContext<M>, ownerId: string) {

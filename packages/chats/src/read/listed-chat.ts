@@ -27,13 +27,15 @@ export function listedAs(head: Head, revision: Revision, expiresAt?: number): Li
 /** What a chat's lists need. */
 interface MemberContext {
   readonly stores: StoreFactory;
-  /** Releases the files of a chat that was deleted. */
+  /** Releases the files of a chat that was deleted, and the text of its running answer. */
   release(threadId: string, signal: AbortSignal | undefined): Promise<void>;
+  /** Releases the files that earlier chats of a thread have left. */
+  sweep(threadId: string, signal: AbortSignal | undefined): Promise<void>;
 }
 
 /** A chat for its lists: the owner may be known only as a part of the thread id. `report` gets the error of a damaged one. */
 export function memberOf<M extends Identified>(
-  { stores, release }: MemberContext,
+  { stores, release, sweep }: MemberContext,
   { threadId, chatId: key, ownerName }: Omit<ChatLocation, "owner">,
   report?: (error: unknown) => void,
 ): Member<StoredSummary, ListedChat> {
@@ -41,6 +43,7 @@ export function memberOf<M extends Identified>(
     ...{ threadId, key },
     parts: ({ head }) => partsOf(head),
     release: (signal) => release(threadId, signal),
+    sweep: (signal) => sweep(threadId, signal),
     // Only deletions ask for them.
     get bases() {
       return basesOf(ownerName);

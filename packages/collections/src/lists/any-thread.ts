@@ -5,6 +5,7 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { eraseStream } from "./answer-streams.ts";
 import type { BlobStorage } from "./blob-storage.ts";
 import { Blobs } from "./blobs.ts";
 import { Entries, entriesIn, ifThere } from "./entries.ts";
@@ -248,6 +249,7 @@ export async function removeAnyThread(
       ...call,
       ...(expectedRevision !== undefined && { expectedRevision }),
     });
+    await eraseStream(chats, threadId, signal);
     await new Parts(chats).sweep(threadId, call);
     return await files.releaseAll(threadId, signal);
   }
@@ -257,7 +259,10 @@ export async function removeAnyThread(
     throw new StoreError("CONFLICT", "the thread is not at expectedRevision");
   };
   try {
-    const release = () => files.releaseAll(threadId, signal);
+    const release = async () => {
+      await eraseStream(chats, threadId, signal);
+      await files.releaseAll(threadId, signal);
+    };
     await removeThread(
       chats,
       entries,

@@ -73,6 +73,8 @@ export interface Member<T, S extends Snapshot<T> = Snapshot<T>> {
   parts?(snapshot: S): readonly string[];
   /** Releases what the messages of the thread used, after it was deleted. Absent: they use nothing. */
   release?(signal: AbortSignal | undefined): Promise<void>;
+  /** Releases what earlier threads of its id have left, while it is there. */
+  sweep?(signal: AbortSignal | undefined): Promise<void>;
   /** Commits the same head with other places, as a new version. @throws StoreError `CONFLICT` if the thread has changed. */
   place(snapshot: S, listed: Listed): Promise<S>;
 }

@@ -285,7 +285,7 @@ export class Lists<T, S extends Snapshot<T> = Snapshot<T>> {
       if (version !== OPEN && version !== SEALED) {
         if (version === CLOSING && member.parts)
           await new Parts(this.#stores).sweep(member.threadId, { signal });
-        await member.release?.(signal);
+        await (snapshot.revision === null ? member.release?.(signal) : member.sweep?.(signal));
         const places = placesOf(value?.listed ?? { in: { [index]: id } });
         await this.#entries.remove(member, unnamedOf(places, snapshot));
       }
