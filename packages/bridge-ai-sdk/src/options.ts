@@ -105,7 +105,9 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   readonly instructions?: string;
   readonly reducer?: HistoryReducer;
   /**
-   * Running answers for late listeners. Default: {@link inProcessStreams}. The handler does not close streams that are passed in.
+   * Running answers for late listeners. Default: in memory, and in the stores for listeners of other processes, which start within a
+   * second; nothing of an answer stays there 2 seconds after its end, and a minute after its process died. {@link inProcessStreams}: in
+   * memory alone. The handler does not close streams that are passed in.
    */
   readonly streams?: ChatStreams;
   /**

@@ -33,7 +33,7 @@ export interface ChatServer {
   readonly exited: Promise<unknown>;
 }
 
-/** Server processes on new stores, which end after the file's tests. `redis`: the URL for streams, or "" for none. */
+/** Server processes on new stores, which end after the file's tests. `redis`: the URL for streams, or "" for streams on the stores. */
 export async function processesOn(backend: Backend, redis: string) {
   const url = await backends[backend]();
   const stores = await openTestStores(url);

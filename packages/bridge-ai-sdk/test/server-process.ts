@@ -1,4 +1,4 @@
-// A program for tests with several processes: node server-process.ts <store url> <Redis url, or ""> <log file>. Serves chats
+// A program for tests with several processes: node server-process.ts <store url> <Redis url, or "" for streams on the store> <log file>. Serves chats
 // until it is killed. Its tools log their actions in the file; `look up kill …` and `look up end …` kill it in and after the tool.
 import { appendFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ import { tool, type UIMessage } from "ai";
 import { Redis } from "ioredis";
 import { z } from "zod";
 import { openTestStores } from "../../../conformance-tests/test/fixtures/test-stores.ts";
-import { createChatHandler, inProcessStreams, nodeListener, uiMessages } from "../src/index.ts";
+import { createChatHandler, nodeListener, uiMessages } from "../src/index.ts";
 import { redisStreams } from "../src/redis.ts";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 
@@ -47,7 +47,7 @@ const handler = createChatHandler<UIMessage>({
   chats,
   tools,
   model: scriptedModel({ delayMs: 30 }),
-  streams: redisUrl === "" ? inProcessStreams() : redisStreams({ redis: new Redis(redisUrl) }),
+  ...(redisUrl !== "" && { streams: redisStreams({ redis: new Redis(redisUrl) }) }),
   onError: (error) => console.error(error),
 });
 const server = createServer(

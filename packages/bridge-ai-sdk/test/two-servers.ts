@@ -9,14 +9,14 @@ const words = (count: number) => Array.from({ length: count }, (_, index) => `w$
 
 /** Declares the tests of two servers on one backend. */
 export function declareTwoServerTests(backend: Backend): void {
-  describe.each([true, false])(
-    `two servers on ${backend}, with streams over Redis: %s`,
+  describe.each(["Redis", "the stores"])(
+    `two servers on ${backend}, with streams over %s`,
     {
       concurrent: true,
     },
-    (isShared) => {
+    (streams) => {
       const start = async () => {
-        const processes = await processesOn(backend, isShared ? await redisUrl() : "");
+        const processes = await processesOn(backend, streams === "Redis" ? await redisUrl() : "");
         const [one, other] = await Promise.all([processes.start(), processes.start()]);
         return { one, other, log: processes.log };
       };
@@ -37,11 +37,10 @@ export function declareTwoServerTests(backend: Backend): void {
         expect(chat.run?.state).toBe("running");
         const second = openTab(other.url, chatId, { messages });
         await second.resumeStream();
-        if (isShared) expect(second.lastText).toBe(`${words(120)} `);
-        else expect(second.plain).toEqual(messages);
+        expect(second.lastText).toBe(`${words(120)} `);
         await sent;
         expect((await loaded(other.url, chatId)).messages).toEqual(first.plain);
-        if (isShared) expect(second.plain).toEqual(first.plain);
+        expect(second.plain).toEqual(first.plain);
 
         const long = first.sendMessage({ text: `say ${words(1_000)}` });
         await until(() => first.messages.length === 4 && first.lastText.includes("w3"));
@@ -74,7 +73,7 @@ export function declareTwoServerTests(backend: Backend): void {
         const stored = (await loaded(other.url, chatId)).messages;
         expect(stored).toEqual(winner?.plain);
         expect(late.error).toBeUndefined();
-        if (isShared) expect(late.plain).toEqual(stored);
+        expect(late.plain).toEqual(stored);
       });
     },
   );

@@ -7,8 +7,8 @@ import { closeUiAnswer } from "../convert/close-answer.ts";
 import { withFileUrls } from "../convert/file-references.ts";
 import type { ReportTarget } from "../convert/old-files.ts";
 import type { ChatHandlerOptions, Turn } from "../options.ts";
-import { inProcessStreams } from "../streams/in-process-streams.ts";
 import { withPrelude } from "../streams/replay.ts";
+import { StoreStreams } from "../streams/store-streams.ts";
 import { guardedStreams } from "../streams/streams.ts";
 import { recordAnswer } from "../turn/answer-recorder.ts";
 import { answerOf } from "../turn/answer-source.ts";
@@ -83,9 +83,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   const onError = reporter(options.onError);
   const report = (error: unknown, chatId: string, runId?: string) =>
     onError(error, { chatId, ...(runId !== undefined && { runId }) });
-  const streams = guardedStreams(options.streams ?? inProcessStreams(), callbackMs, (error) =>
-    report(error, ""),
-  );
+  const own = new StoreStreams();
+  const streamsOf = (mine: OwnedChats<UI>, chatId: string) =>
+    guardedStreams(options.streams ?? own.of(mine, chatId), callbackMs, (error) => report(error, chatId));
 
   const respond = async (
     method: string,
@@ -153,6 +153,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const last = run.entries.find(({ message }) => message === stored.at(-1));
     const prelude = isContinuation && last ? withFileUrls(mine, chatId, [last]) : undefined;
     const whole = prelude ? kept.pipeThrough(withPrelude(prelude.then(([shown]) => shown?.message))) : kept;
+    const streams = streamsOf(mine, chatId);
     streams.publish(run.id, whole.pipeThrough(new JsonToSseTransformStream()));
     const stop = () => mine.stop(chatId, run.id);
     const forget = streams.onStop(run.id, () => void stop().catch(onError));
@@ -162,7 +163,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       running.delete(run.id);
     });
     running.set(run.id, { stop, ended });
-    call.ended = ended;
+    call.ended = ended.then(() => own.removed(run.id));
     const isBranch = chatId !== body.chatId;
     return answerResponse(isBranch ? live.pipeThrough(withChatId(chatId)) : live, {
       "x-scrollback-run": run.id,
@@ -195,7 +196,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const request = asStored(mine, await readRequest<UI>(body, ui, callbackMs));
     const page = await mine.read(body.chatId, { files: "references" });
     if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
-    const response = await resumedAnswer(mine, body.chatId, streams);
+    const response = await resumedAnswer(mine, body.chatId, streamsOf(mine, body.chatId));
     return response.status === 200 ? response : undefined;
   };
 
@@ -206,13 +207,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       call.chatId = body.chatId;
       return await post(call, body);
     },
-    resume: ({ mine, chatId }) => resumedAnswer(mine, chatId, streams),
+    resume: ({ mine, chatId }) => resumedAnswer(mine, chatId, streamsOf(mine, chatId)),
     async stop({ mine, chatId }, runId) {
       const chat = await mine.get(chatId);
       if (!chat) throw new StoreError("NOT_FOUND", "stop: the chat does not exist");
       const { run } = chat;
       const isMeant = run !== undefined && (runId === undefined || runId === run.id);
-      const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
+      const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streamsOf(mine, chatId)));
       return Response.json({ stopped });
     },
     async title({ mine, chatId }, replacesUser) {
@@ -245,7 +246,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       const all = [...running.values()];
       if (!wait) await Promise.allSettled(all.map(({ stop }) => stop()));
       await Promise.allSettled(all.map(({ ended }) => ended));
-      if (!options.streams) await streams.close();
+      await own.close();
     },
   };
 }

@@ -15,6 +15,8 @@ const REQUESTS = 3;
 /** The time for which a request for a stream is repeated, because the server that makes the answer may be too busy to reply. */
 const REPLY_MS = 10_000;
 const LOOK_MS = 50;
+/** The longest pause between two requests for a stream. */
+const RESUME_PAUSE_MS = 400;
 /** The time within which a stopped answer must be saved: a dead process is found after the default lease of 15 s. */
 const STOP_MS = 20_000;
 const LONGEST_PAUSE_MS = 1_000;
@@ -26,7 +28,8 @@ export async function resumedAnswer<UI extends UIMessage>(
   streams: ChatStreams,
 ): Promise<Response> {
   const end = performance.now() + REPLY_MS;
-  for (let requests = 1; ; requests++) {
+  // Pauses grow: many listeners that ask at once would keep the server busy, for which they wait.
+  for (let requests = 1, pause = LOOK_MS; ; requests++, pause = Math.min(2 * pause, RESUME_PAUSE_MS)) {
     const page = await chats.read(chatId, { limit: 1, files: "references" });
     const run = page?.chat.run;
     if (run?.state !== "running") return run ? noContent() : endedAnswer(chats, chatId, page?.entries.at(-1));
@@ -41,7 +44,7 @@ export async function resumedAnswer<UI extends UIMessage>(
     // The clock of the process that began the run may be wrong, so a young run is not asked for without end either.
     const isLast = isUnpublished || performance.now() >= end;
     if (isLast && (await isRunning(chats, chatId, run))) return noContent();
-    await sleep(LOOK_MS);
+    await sleep(pause);
   }
 }
 

@@ -9,6 +9,9 @@ export class AnswerLog {
   #listeners = 0;
   /** Of the listeners that wait for a change. */
   #changed: PromiseWithResolvers<void> | undefined;
+  /** Whether chunks came while the listeners rested. */
+  #hasNews = false;
+  #resting: NodeJS.Timeout | undefined;
 
   /** Whether a listener can start at the beginning. */
   get isWhole(): boolean {
@@ -28,7 +31,7 @@ export class AnswerLog {
     const bytes = bytesOf(chunk);
     this.#chunks.push(chunk);
     this.#bytes += bytes;
-    this.#wake();
+    this.#wakeSoon();
     return bytes;
   }
 
@@ -96,13 +99,35 @@ export class AnswerLog {
     return { text: this.#chunks.slice(index, end).join(""), count: end - index };
   }
 
+  /** Wakes the listeners, at once if they have not been woken lately. */
+  #wakeSoon(): void {
+    this.#hasNews = true;
+    if (this.#resting === undefined) this.#wake();
+  }
+
   #wake(): void {
-    this.#changed?.resolve();
+    if (!this.#changed) return;
+    this.#changed.resolve();
     this.#changed = undefined;
+    this.#hasNews = false;
+    clearTimeout(this.#resting);
+    const begun = performance.now();
+    // Runs when all listeners have taken what there is.
+    this.#resting = setTimeout(() => this.#rest((performance.now() - begun) * REST), 0);
+  }
+
+  /** Then many listeners get several chunks together: a process that is busy with single ones would start no others. */
+  #rest(ms: number): void {
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      if (this.#hasNews) this.#wake();
+    }, ms);
   }
 }
 
 const PIECE_BYTES = 64 * 1_024;
+/** The time after a chunk for which listeners are not woken, as a multiple of the time that they took for it. */
+const REST = 3;
 
 /** Strings take at most 2 bytes a character. */
 function bytesOf(text: string): number {

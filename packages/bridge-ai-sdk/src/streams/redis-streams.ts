@@ -1,6 +1,7 @@
 import { checkOptions, isString } from "@scrollback/store-core/driver";
 import { isFunction, reporter } from "@scrollback/store-core/internal";
 import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
+import { callWithin } from "../turn/call-within.ts";
 import {
   commandsOf,
   isClient,
@@ -8,7 +9,13 @@ import {
   type RedisCommands,
   type RedisStreamsClient,
 } from "./redis-client.ts";
+import { SharedAnswers } from "./shared-answers.ts";
 import type { ChatStreams } from "./streams.ts";
+
+/** The library waits for a reply for a second. If its timer fires within that millisecond, it does not settle. */
+const REPLY_MS = 1_500;
+/** The number of requests for a reply of the process that makes an answer. */
+const REQUESTS = 4;
 
 /** The options of {@link redisStreams}. */
 export interface RedisStreamsOptions {
@@ -34,6 +41,8 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   const redis = commandsOf(options.redis);
   const onError = reporter(options.onError);
   const channels = new Channels(redis, onError);
+  // The process that makes an answer sends each chunk once for each listener that it knows.
+  const answers = new SharedAnswers();
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
   /**
    * The library rejects promises that nothing awaits. Errors are reported here, and a stream that is not published cannot be
@@ -60,6 +69,18 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
     incr: (key) => redis.incr(key),
   };
   const context = createResumableStreamContext({ keyPrefix, waitUntil: null, subscriber, publisher });
+  /** Asks again here, once for all listeners: in a busy process the reply may come too late for the library. */
+  const openAnswer = async (runId: string) => {
+    for (let requests = 1; ; requests++) {
+      const asked = context.resumeExistingStream(runId);
+      try {
+        return (await callWithin(REPLY_MS, "resumable-stream", () => asked)) ?? undefined;
+      } catch (error) {
+        void asked.then((late) => late?.cancel()).catch(() => undefined);
+        if (requests === REQUESTS) throw error;
+      }
+    }
+  };
 
   return {
     publish(runId, stream) {
@@ -68,9 +89,7 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
         .then((published) => published?.pipeTo(new WritableStream()))
         .catch(onError);
     },
-    async resume(runId) {
-      return (await context.resumeExistingStream(runId)) ?? undefined;
-    },
+    resume: (runId) => answers.listen(runId, () => openAnswer(runId)),
     async stop(runId) {
       await reported(redis.publish(stopChannel(runId), "stop"));
     },
@@ -79,7 +98,10 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
       void reported(channels.subscribe(channel, listener));
       return () => void reported(channels.unsubscribe(channel));
     },
-    close: () => channels.close(),
+    async close() {
+      await answers.close();
+      await channels.close();
+    },
   };
 }
 
