@@ -48,12 +48,12 @@ describe("the public names", () => {
     expect(namesOf("packages/store-core/src/index.ts").length).toBeLessThanOrEqual(33);
   });
 
-  test("do not include those that our packages alone share, at most 65 a package", () => {
+  test("do not include those that our packages alone share, at most 68 a package", () => {
     const shared = files.filter((file) =>
       /^(?:packages\/[^/]+\/src|conformance-tests\/\w+)\/internal\.ts$/.test(file),
     );
     expect(shared.length).toBeGreaterThan(1);
-    for (const file of shared) expect(namesOf(file).length, file).toBeLessThanOrEqual(65);
+    for (const file of shared) expect(namesOf(file).length, file).toBeLessThanOrEqual(68);
   });
 });
 

@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { createChatHandler, inProcessStreams, nodeListener, uiMessages } from "@scrollback/bridge-ai-sdk";
+import { createChatHandler, nodeListener, uiMessages } from "@scrollback/bridge-ai-sdk";
 import { redisStreams } from "@scrollback/bridge-ai-sdk/redis";
 import { ChatStore } from "@scrollback/chats";
 import { openStores } from "@scrollback/store-core";
@@ -22,9 +22,10 @@ await stores.setup();
 const chats = new ChatStore<ChatMessage>({ stores, ...uiMessages<ChatMessage>({ tools }) });
 const { model, titleModel, name } = chooseModel();
 const redis = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL);
-const streams = redis ? redisStreams({ redis }) : inProcessStreams();
+const streams = redis && redisStreams({ redis });
 const chat = createChatHandler<ChatMessage>({
-  ...{ chats, model, tools, streams, instructions: INSTRUCTIONS, title: { model: titleModel } },
+  ...(streams && { streams }),
+  ...{ chats, model, tools, instructions: INSTRUCTIONS, title: { model: titleModel } },
   allowImport: ALLOW_IMPORT === "1",
   onError: (error, { chatId }) => console.error(`chat ${chatId}:`, error),
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ChatStore, type OwnedChats } from "@scrollback/chats";
-import { partThreads } from "@scrollback/collections/internal";
+import { partThreads, streamOf } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { FileCheck, filesOf } from "../src/threads/file-work.ts";
@@ -161,4 +161,24 @@ test("a file whose message was dropped while verify ran is not missing", async (
   expect(await check.missing(named, files)).toEqual([...files.values()]);
   expect(await check.missing(left, files)).toEqual([]);
   expect(await check.missing(CHAT, files)).toEqual([]);
+});
+
+test("the text of a running answer is no thread of its own, and goes with its chat", async () => {
+  const thread = streamOf(CHAT);
+  const messages = async () => {
+    await using stores = folder.stores();
+    return (await stores.open(thread).read()).count;
+  };
+  {
+    await using stores = folder.stores();
+    await stores.open(thread, { ttlMs: 60_000 }).addMessages([{ role: "assistant", content: "text" }]);
+  }
+  expect((await run(["ls", url])).stdout).not.toContain("scrollback:stream");
+  expect((await run(["copy", url, folder.url("copy"), "--verify"])).stdout).not.toContain(
+    "scrollback:stream",
+  );
+  expect((await run(["verify", url])).code).toBe(0);
+  expect(await messages()).toBe(1);
+  expect((await run(["rm", url, CHAT, "--yes"])).code).toBe(0);
+  expect(await messages()).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { CONTENT_PREFIX, isListed, partThreads } from "@scrollback/collections/internal";
+import { CONTENT_PREFIX, isListed, partThreads, STREAM_PREFIX } from "@scrollback/collections/internal";
 import { StoreError, type StoreFactory, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../context/command-context.ts";
@@ -29,13 +29,15 @@ export function addSelection(command: Command): Command {
     .option("--prefix <text>", "threads whose ids begin with this text", parseText);
 }
 
-/** The content of a file goes with the threads that use it. */
-function isContent({ threadId }: ThreadInfo): boolean {
-  return threadId.startsWith(CONTENT_PREFIX);
+/** The content of a file goes with the threads that use it, the text of a running answer with its chat. */
+function belongsToOthers({ threadId }: ThreadInfo): boolean {
+  return threadId.startsWith(CONTENT_PREFIX) || threadId.startsWith(STREAM_PREFIX);
 }
 
-function leaveContent(context: CommandContext, { threadId }: ThreadInfo): void {
-  const problem = "the content of a file goes with the messages that have it";
+function leave(context: CommandContext, { threadId }: ThreadInfo): void {
+  const problem = threadId.startsWith(CONTENT_PREFIX)
+    ? "the content of a file goes with the messages that have it"
+    : "the text of a running answer goes with its chat";
   context.output.note(`left alone: ${printableId(threadId)}: ${problem}`);
   context.fail(exitCodes.conflict);
 }
@@ -80,8 +82,8 @@ export async function* selectThreads(
     if (missing !== undefined && isNew(missing)) onMissing(missing);
     for (const thread of threads) {
       if (!isNew(thread.threadId)) continue;
-      if (!isContent(thread)) yield thread;
-      else if (isNamed) leaveContent(context, thread);
+      if (!belongsToOthers(thread)) yield thread;
+      else if (isNamed) leave(context, thread);
     }
   }
   const [first] = unread;
