@@ -36,20 +36,9 @@ test("a tool is approved after a reload, on the other of two servers, and runs o
   expect(await files()).toContain("draft.txt");
 });
 
-test("an answer that another server generates is shown by its saved text", async () => {
-  const other = await tests.start(tests.folder);
-  const { chat, page } = await tests.visit();
-  await chat.send(COUNT, { wait: false });
-  await waitForTen(chat);
-  await load(page, `${other.url}${new URL(page.url()).pathname}`);
-  await chat.button("Stop").waitFor();
-  await chat.answered();
-  expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
-});
-
-test("with Redis, another server streams an answer, and stops it", async () => {
-  const redis = await sharedServer("redis");
-  const options = { url: redis.url, env: { REDIS_URL: redis.url } };
+test.each(["Redis", "files"])("with %s, another server streams an answer, and stops it", async (kind) => {
+  const redis = kind === "Redis" ? await sharedServer("redis") : undefined;
+  const options = redis ? { url: redis.url, env: { REDIS_URL: redis.url } } : {};
   const one = await tests.start(tests.folder, options);
   const other = await tests.start(tests.folder, options);
   const { chat, page } = await tests.visit(one.url);

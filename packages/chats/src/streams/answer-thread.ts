@@ -1,6 +1,7 @@
 import { streamOf } from "@scrollback/collections/internal";
-import { type ChatMessage, type MessageStore, StoreError, type ThreadPage } from "@scrollback/store-core";
+import type { ChatMessage, MessageStore, ThreadPage } from "@scrollback/store-core";
 import { AnswerWriter } from "./answer-writer.ts";
+import { removeStream } from "./remove-stream.ts";
 import { type StreamContext, stateOf } from "./stream-state.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -84,17 +85,8 @@ export class AnswerThread {
     }
   }
 
-  /** Deletes the stream of a run whose process has died, also if it has expired. */
-  async remove(runId: string, signal?: AbortSignal): Promise<void> {
-    const { stores } = this.#context;
-    const call = signal ? { signal } : {};
-    const page = await this.#store.read({ limit: 0, ...call });
-    if (page.revision !== null && stateOf(page).run !== runId) return;
-    try {
-      await stores.deleteThread(this.#store.threadId, { expectedRevision: page.revision, ...call });
-    } catch (error) {
-      // Another run's, or its process is alive.
-      if (!StoreError.is(error, "CONFLICT")) throw error;
-    }
+  /** Deletes the stream of a run whose process has died. */
+  async remove(runId: string): Promise<void> {
+    await removeStream(this.#context.stores, this.#store, runId);
   }
 }

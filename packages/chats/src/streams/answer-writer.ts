@@ -5,6 +5,7 @@ import {
   type Revision,
   StoreError,
 } from "@scrollback/store-core";
+import { removeStream } from "./remove-stream.ts";
 import type { StreamContext, StreamState } from "./stream-state.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -77,6 +78,7 @@ export class AnswerWriter {
 
   async #run(): Promise<void> {
     const { onError, stores } = this.#context;
+    let isSure = true;
     try {
       if (await this.#begin()) {
         await this.#writeAll();
@@ -84,14 +86,17 @@ export class AnswerWriter {
         await this.#waiter.until(KEPT_MS - SEEN_MS, () => this.#isHurried);
       }
     } catch (error) {
-      // Another run's stream, or the chat was deleted.
-      if (!StoreError.is(error, "CONFLICT")) onError(error);
+      // Another run's stream, or the chat was deleted. After another error a commit may have taken effect.
+      isSure = StoreError.is(error, "CONFLICT");
+      if (!isSure) onError(error);
     }
     this.#isOver = true;
     this.#text = "";
-    if (this.#revision === null) return;
+    const expectedRevision = this.#revision;
     try {
-      await stores.deleteThread(this.#store.threadId, { expectedRevision: this.#revision });
+      if (!isSure) await removeStream(stores, this.#store, this.#runId);
+      else if (expectedRevision !== null)
+        await stores.deleteThread(this.#store.threadId, { expectedRevision });
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) onError(error);
     }
