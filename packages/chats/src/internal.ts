@@ -4,5 +4,6 @@
  * @packageDocumentation
  */
 export { answerThreadOf } from "./list/owned-chats.ts";
+export { isRunning } from "./read/head.ts";
 export type { AnswerThread } from "./streams/answer-thread.ts";
 export type { AnswerWriter } from "./streams/answer-writer.ts";

@@ -94,6 +94,24 @@ test("chats of an owner are listed newest first, and found by title and id", asy
   expect((await ui.reply("/api/chats")).status).toBe(400);
 });
 
+test("a list says of a chat whether it is being answered, or its answer is lost", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  for (const [id, now] of [
+    ["running", Date.now],
+    ["lost", () => Date.now() - 60_000],
+  ] as const) {
+    const chats = new ChatStore<Message>({ stores, now, beatMs: 5_000 });
+    await chats.of("ada").begin(id, { append: [{ id: "m", role: "user", content: "Hello" }] });
+  }
+  await using ui = await startUi(folder.url());
+  const { threads: found } = await ui.json<ThreadRows>("/api/chats", { owner: "ada" });
+  expect(found.map(({ name, marks }) => [name, marks])).toEqual([
+    ["running", ["being answered"]],
+    ["lost", ["answer lost"]],
+  ]);
+});
+
 test("a thread is shown with times, sizes, metadata and revision", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
@@ -372,6 +390,32 @@ test("hostile texts are data: cut, escaped where they change others, and never a
   expect(JSON.parse(raw.text)).toEqual({ role: "user", content: "x".repeat(5_000_000) });
   for (const path of ["/api/__proto__", "/__proto__", "/constructor", "/api/toString"])
     expect([path, (await ui.reply(path)).status]).toEqual([path, 404]);
+});
+
+test("values that cannot be made a text hide no message", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  const odd = { toString: null, valueOf: null };
+  const shapes = [
+    { parts: [{ type: odd }] },
+    { parts: [{ type: "file", mediaType: odd, data: odd }] },
+    { parts: [{ type: "tool-call", toolName: odd, toolCallId: odd, input: odd }] },
+    { tool_calls: [{ type: "function", function: { name: odd, arguments: odd } }] },
+    { type: odd, kind: odd, author: odd },
+    { role: "tool", tool_call_id: odd },
+  ];
+  const append = shapes.map((shape) => ({ role: "user" as const, content: "text", ...shape }));
+  const anyStores = stores.withTraits<unknown>(anyMessageTraits);
+  await anyStores.open("odd").commit({ append: [...append, { role: "user", content: "last" }] });
+  const channels = { kind: "checkpoint", checkpointId: "1", values: [[odd, odd]] };
+  await stores.open("langgraph:odd").commit({
+    append: [{ role: "assistant", content: "", metadata: channels }],
+  });
+  await using ui = await startUi(folder.url());
+  const { messages } = await page(ui, "odd");
+  expect(messages).toHaveLength(shapes.length + 1);
+  expect(messages.at(-1)?.blocks?.[0]?.body).toEqual({ text: "last" });
+  expect((await page(ui, "langgraph:odd")).messages).toHaveLength(1);
 });
 
 test("a change of the thread ends a wait for it", async () => {

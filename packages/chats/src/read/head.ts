@@ -118,7 +118,7 @@ export function isNear(time: number, now: number, ms: number): boolean {
  *   heartbeat. If that is ahead of the reader's clock by more, they come later.
  * - If the clocks differ by more, a live run may be taken over. Commits are fenced, so two runs never both write.
  */
-export function isRunning({ beatAt, leaseMs }: StoredRun, now: number): boolean {
+export function isRunning({ beatAt, leaseMs }: Pick<StoredRun, "beatAt" | "leaseMs">, now: number): boolean {
   return isNear(beatAt, now, leaseMs);
 }
 

@@ -1,6 +1,6 @@
 import { shownSize } from "../output/figures.ts";
 import type { MessagePart } from "./message-blocks.ts";
-import { cutLine, textIn } from "./texts.ts";
+import { cutLine, shownText, textIn } from "./texts.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -62,7 +62,7 @@ function channels(
   if (!Array.isArray(entries) || entries.length === 0) return [];
   const found = entries.map((entry) => {
     const [name, value] = pick(Array.isArray(entry) ? entry : []);
-    return [String(name), shownSize(sizeOf(value))] as const;
+    return [shownText(name), shownSize(sizeOf(value))] as const;
   });
   return [fieldsPart(found, "stored for channels")];
 }

@@ -1,7 +1,7 @@
 import { parseFileReference } from "@scrollback/chats";
 import { fileSource, parseDataUrl } from "@scrollback/store-core/internal";
 import type { Block } from "./api-types.ts";
-import { cutLine, cutText, cutValue, textIn } from "./texts.ts";
+import { cutLine, cutText, cutValue, shownText, textIn } from "./texts.ts";
 
 /** A part of a message, and its content if it is a file. */
 export interface MessagePart extends Block {
@@ -17,7 +17,7 @@ export function partsOf(message: unknown): readonly MessagePart[] {
   // Layers store their values as the metadata of empty messages.
   if (content === "" && metadata !== undefined) return [{ kind: "data", body: cutValue(metadata) }];
   const isToolResult = others.role === "tool" && typeof others.tool_call_id === "string";
-  if (isToolResult) return [result("", content, false, String(others.tool_call_id))];
+  if (isToolResult) return [result("", content, false, shownText(others.tool_call_id))];
   const all = [content, parts].flatMap((one) => (Array.isArray(one) ? one : []));
   const found = [
     ...(typeof content === "string" && content !== "" ? [textPart("text", content)] : []),
@@ -58,7 +58,7 @@ function partOf(part: unknown): MessagePart[] {
       return [call(textIn(fields, "name") ?? "", fields.arguments, id)];
     case "function": {
       const { name, arguments: input } = Object(fields.function) as Fields;
-      return [call(String(name), input, id)];
+      return [call(shownText(name), input, id)];
     }
     case "tool-result":
       return [result(textIn(fields, "toolName") ?? "", fields.output, fields.isError === true, id)];
@@ -107,7 +107,7 @@ function jsonIn(value: unknown): unknown {
 function filePart(part: Fields): MessagePart | undefined {
   const { type, source } = part;
   const isFile = ["file", "image", "reasoning-file", "image_url", "input_image", "document"].includes(
-    String(type),
+    shownText(type),
   );
   if (!isFile) return undefined;
   const nested = (value: unknown) => (Object(value) as Fields).url ?? value;

@@ -29,6 +29,11 @@ export function cutValue(value: unknown): CutText {
   return cutText(text.length <= ONE_LINE ? text : JSON.stringify(JSON.parse(text), null, 2));
 }
 
+/** A foreign value that should be a text: any value may stand there, also one that cannot be made a text. */
+export function shownText(value: unknown): string {
+  return typeof value === "string" ? value : cutValue(value).text;
+}
+
 /** The text of a field of a foreign value; undefined if it has none. */
 export function textIn(value: unknown, ...names: readonly string[]): string | undefined {
   const fields = Object(value) as Record<string, unknown>;

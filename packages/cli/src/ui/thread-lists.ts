@@ -1,3 +1,4 @@
+import { isRunning } from "@scrollback/chats/internal";
 import { entryValueOf, isListed } from "@scrollback/collections/internal";
 import type { IndexEntry, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { skippingCorruptRecords } from "../context/open-backend.ts";
@@ -144,7 +145,7 @@ export function rowOf(
   const marks = [
     ...(chat.pinned === true ? ["pinned"] : []),
     ...(chat.archived === true ? ["archived"] : []),
-    ...(chat.run === undefined ? [] : ["being answered"]),
+    ...(chat.run === undefined ? [] : [runMark(chat.run)]),
   ];
   const messages = count ?? (typeof chat.messageCount === "number" ? chat.messageCount : undefined);
   const changed = updatedAt ?? (typeof chat.updatedAt === "number" ? chat.updatedAt : undefined);
@@ -159,6 +160,13 @@ export function rowOf(
     ...(marks.length > 0 && { marks }),
     ...(problem !== undefined && { problem: cutLine(problem) }),
   };
+}
+
+/** What a list says of the run of a chat: the process of one whose lease is over has probably died. */
+function runMark(run: unknown): string {
+  const { beatAt, leaseMs } = Object(run) as Record<string, unknown>;
+  if (typeof beatAt !== "number" || typeof leaseMs !== "number") return "being answered";
+  return isRunning({ beatAt, leaseMs }, Date.now()) ? "being answered" : "answer lost";
 }
 
 /** The id of a thread; of a chat, its own. */
