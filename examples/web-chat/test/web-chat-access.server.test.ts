@@ -1,56 +1,37 @@
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { findAccessibilityProblems } from "../../../test/axe.ts";
+import { accessibilityProblems, NARROW, WIDE } from "../../../test/axe.ts";
 import { load } from "../../../test/browser.ts";
 import { setUpWebChat } from "./setup.ts";
 
-const WIDE = { width: 1_280, height: 800 };
-const NARROW = { width: 390, height: 844 };
-
 const tests = setUpWebChat();
-
-/** The problems that axe finds on the page, light and dark, wide and narrow. */
-async function problems(page: Page, state: string, sizes = [WIDE, NARROW]): Promise<string[]> {
-  const found: string[] = [];
-  for (const size of sizes) {
-    await page.setViewportSize(size);
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const problem of await findAccessibilityProblems(page))
-        found.push(`${state}, ${size.width}, ${colorScheme}, ${problem}`);
-    }
-  }
-  await page.setViewportSize(WIDE);
-  return found;
-}
 
 test("axe finds no problem in any state of the page", async () => {
   const { chat, page } = await tests.visit(undefined, { viewport: WIDE, reducedMotion: "reduce" });
-  const found = await problems(page, "empty");
+  const found = await accessibilityProblems(page, "empty");
   await chat.send("Which tram goes to the harbour?");
   await chat.send("How is this chat stored?");
   await chat.send("Please fail");
   await page.getByText("This answer failed.").waitFor();
   await chat.send("Delete notes.txt");
   await page.getByText("Delete notes.txt?").waitFor();
-  found.push(...(await problems(page, "approval")));
+  found.push(...(await accessibilityProblems(page, "approval")));
   await chat.button("Deny").click();
   await page.getByText("I left notes.txt where it is.").waitFor();
   await chat.answered();
   await chat.send("Plan a weekend for me");
   await page.getByText("What should the weekend be mostly about?").waitFor();
   await chat.act(chat.messages.first(), "Edit");
-  found.push(...(await problems(page, "edit, question")));
+  found.push(...(await accessibilityProblems(page, "edit, question")));
   await page.keyboard.press("Escape");
   await chat.button("Commands for this chat").click();
-  found.push(...(await problems(page, "menu", [WIDE])));
+  found.push(...(await accessibilityProblems(page, "menu", [WIDE])));
   await page.keyboard.press("Escape");
   await chat.button("Delete all chats").click();
-  found.push(...(await problems(page, "dialog")));
+  found.push(...(await accessibilityProblems(page, "dialog")));
   await page.keyboard.press("Escape");
   await page.setViewportSize(NARROW);
   await chat.button("Show the list of chats").click();
-  found.push(...(await problems(page, "drawer", [NARROW])));
+  found.push(...(await accessibilityProblems(page, "drawer", [NARROW])));
   expect(found).toEqual([]);
 }, 300_000);
 
@@ -163,16 +144,16 @@ test("axe finds no problem in error states", async () => {
   await page.route("**/api/chat", (route) => route.fulfill({ status: 409, json: { error: "CONFLICT" } }));
   await chat.send("Count to 4", { wait: false });
   await page.getByRole("alert").waitFor();
-  const found = await problems(page, "updated elsewhere");
+  const found = await accessibilityProblems(page, "updated elsewhere");
   await page.route("**/api/chats**", (route) => route.fulfill({ status: 503, json: { message: "not now" } }));
   await load(page);
   await page.getByText("The chats could not be loaded.").waitFor();
   await page.getByText("The chat could not be loaded").waitFor();
-  found.push(...(await problems(page, "not loaded")));
+  found.push(...(await accessibilityProblems(page, "not loaded")));
   await page.unroute("**/api/chats**");
   await load(page, `${tests.server.url}/chat/none`);
   await page.getByText("This chat does not exist").waitFor();
-  found.push(...(await problems(page, "missing", [WIDE])));
+  found.push(...(await accessibilityProblems(page, "missing", [WIDE])));
   expect(found).toEqual([]);
 }, 300_000);
 

@@ -2,13 +2,10 @@ import { ChatStore } from "@scrollback/chats";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { findAccessibilityProblems } from "../../../test/axe.ts";
+import { accessibilityProblems, NARROW, WIDE } from "../../../test/axe.ts";
 import { startBrowser, type TestBrowser, type Visit } from "../../../test/browser.ts";
 import { startUi } from "./inspector.ts";
 import { Folder } from "./run.ts";
-
-const WIDE = { width: 1_280, height: 800 };
-const NARROW = { width: 390, height: 844 };
 
 let browser: TestBrowser;
 beforeAll(async () => {
@@ -154,12 +151,9 @@ test("an image of a message is shown, another file is a link", async () => {
 });
 
 test("a new message appears, and the page stays where its reader is", async () => {
-  await using opened = await open((stores) =>
-    stores
-      .open("live")
-      .addMessages(numbered(300))
-      .then(() => undefined),
-  );
+  await using opened = await open(async (stores) => {
+    await stores.open("live").addMessages(numbered(300));
+  });
   const { page, stores } = opened;
   await choose(page, "live");
   await page.getByText("Message 300", { exact: true }).waitFor();
@@ -335,17 +329,7 @@ test("axe finds no problem, light and dark, wide and narrow", async () => {
   });
   const { page } = opened;
   const found: string[] = [];
-  const look = async (state: string) => {
-    for (const size of [WIDE, NARROW]) {
-      await page.setViewportSize(size);
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        for (const problem of await findAccessibilityProblems(page))
-          found.push(`${state}, ${size.width}, ${colorScheme}, ${problem}`);
-      }
-    }
-    await page.setViewportSize(WIDE);
-  };
+  const look = async (state: string) => void found.push(...(await accessibilityProblems(page, state)));
   await options(page).first().waitFor();
   await look("list");
   await choose(page, "A title");
@@ -366,12 +350,9 @@ test("axe finds no problem, light and dark, wide and narrow", async () => {
 });
 
 test("a page whose command has ended says so", async () => {
-  await using opened = await open((stores) =>
-    stores
-      .open("t")
-      .addMessages(numbered(2))
-      .then(() => undefined),
-  );
+  await using opened = await open(async (stores) => {
+    await stores.open("t").addMessages(numbered(2));
+  });
   const { page } = opened;
   await choose(page, "t");
   visits.at(-1)?.expect("net::ERR_");
@@ -381,12 +362,9 @@ test("a page whose command has ended says so", async () => {
 });
 
 test("on a narrow screen the list and the thread take turns", async () => {
-  await using opened = await open((stores) =>
-    stores
-      .open("t")
-      .addMessages(numbered(2))
-      .then(() => undefined),
-  );
+  await using opened = await open(async (stores) => {
+    await stores.open("t").addMessages(numbered(2));
+  });
   const { page } = opened;
   await page.setViewportSize(NARROW);
   await choose(page, "t");
