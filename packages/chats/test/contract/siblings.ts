@@ -76,6 +76,8 @@ export const siblings: readonly ContractTest[] = [
     title: "siblings: a regenerated answer keeps the earlier one, and a run is on one path only",
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue("q", "a") });
+      // Siblings of one millisecond are in the order of their ids, and the earlier answer gets another one.
+      await sleep(2);
       const run = await mine.begin("c", { keep: 1, keepSibling: true }, { messageId: "b" });
       run.update(message("b", "assistant", "half"));
       await run.save();
