@@ -282,6 +282,9 @@ test("a photo of 10 MB is attached, shown by its URL after a reload, and kept by
   ]);
   await chat.button("Remove not-sent.png").click();
   await chat.send("Which tram goes to the harbour?");
+  // The page reads the file before it sends the message.
+  await chat.messages.nth(1).waitFor();
+  await chat.answered();
   await chat.reload();
   const picture = page.getByRole("img", { name: "rome.png" });
   await picture.scrollIntoViewIfNeeded();

@@ -355,6 +355,7 @@ test("a page whose command has ended says so", async () => {
   });
   const { page } = opened;
   await choose(page, "t");
+  await articles(page).nth(1).waitFor();
   visits.at(-1)?.expect("net::ERR_");
   await opened.end();
   await page.getByText("The inspector does not answer. Is the command still running?").waitFor();
