@@ -27,8 +27,8 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
     const twoServers = async () => {
       const [one, other] = factories as [StoreFactory, StoreFactory];
       const servers = [
-        await serve({ stores: one, model: scriptedModel({ delayMs: 20 }) }),
-        await serve({ stores: other }),
+        await serve({ stores: one, model: scriptedModel({ delayMs: 20 }), streams: "stores" }),
+        await serve({ stores: other, streams: "stores" }),
       ] as const;
       return {
         ...{ one: servers[0], other: servers[1], chatId: randomUUID() },

@@ -17,6 +17,7 @@ async function counted(options: ServeOptions = {}) {
     stores: createStores(driver),
     model: scriptedModel({ delayMs: 25 }),
     store: { beatMs: 60_000, leaseMs: 180_000 },
+    streams: "stores",
     ...options,
   });
   return { ...server, driver };
@@ -53,7 +54,7 @@ test("requests of a turn: a read, the question, a commit for each step, the answ
 test("requests of an answer for listeners of other servers: a read, 2 commits, 4 a second, a deletion; a listener reads 4 times a second", async () => {
   await using server = await counted();
   const { driver } = server;
-  await using other = await serve({ stores: server.stores });
+  await using other = await serve({ stores: server.stores, streams: "stores" });
   const requests = async (body: object, path?: string) => {
     await new Promise((resolve) => setTimeout(resolve, 2_600));
     driver.take();

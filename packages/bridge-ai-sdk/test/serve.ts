@@ -10,16 +10,26 @@ import {
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { createStores, MemoryDriver } from "@scrollback/store-core/driver";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { type ChatHandlerOptions, createChatHandler, nodeListener, uiMessages } from "../src/index.ts";
+import {
+  type ChatHandlerOptions,
+  type ChatStreams,
+  createChatHandler,
+  inProcessStreams,
+  nodeListener,
+  uiMessages,
+} from "../src/index.ts";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 
-export type ServeOptions = Partial<Omit<ChatHandlerOptions<UIMessage>, "chats">> & {
+export type ServeOptions = Partial<Omit<ChatHandlerOptions<UIMessage>, "chats" | "streams">> & {
+  /** `"stores"`: the default of the handler, with which it ends a second after an answer. Default: in the process. */
+  streams?: ChatStreams | "stores";
   stores?: StoreFactory;
   store?: Partial<ChatStoreOptions<UIMessage>>;
 };
 
 /** A handler behind a real `node:http` server. The tools and the model are scripted by default. */
-export async function serve({ stores: given, store = {}, ...options }: ServeOptions = {}) {
+export async function serve({ stores: given, store = {}, streams, ...options }: ServeOptions = {}) {
+  const own = inProcessStreams();
   const driver = new FailingDriver();
   const stores = given ?? createStores(driver);
   const log = { deleted: [] as string[] };
@@ -38,6 +48,7 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
     ...(!options.agent && { tools }),
     ...(!isMade && { model: scriptedModel() }),
     onError: (error) => void errors.push(error),
+    ...(streams !== "stores" && { streams: streams ?? own }),
     ...options,
   });
   const server = createServer(
@@ -85,6 +96,7 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
     ...{ url, chats, mine: chats.of("ada"), handler, log, errors, stored, get, send },
     async [Symbol.asyncDispose]() {
       await handler.close();
+      await own.close();
       // A test that fails may wait for an answer no more: it has ended now, and its connection is not cut off.
       await Promise.allSettled(posts);
       server.closeAllConnections();

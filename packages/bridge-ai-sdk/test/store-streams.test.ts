@@ -26,8 +26,8 @@ class StreamDriver extends MemoryDriver {
 async function serveTwo(options: Parameters<typeof serve>[0] = {}) {
   const driver = new StreamDriver();
   const stores = options.stores ?? createStores(driver);
-  const one = await serve({ model: slow(), ...options, stores });
-  const other = await serve({ model: slow(), ...options, stores });
+  const one = await serve({ model: slow(), streams: "stores", ...options, stores });
+  const other = await serve({ model: slow(), streams: "stores", ...options, stores });
   return {
     ...{ one, other, stores, driver },
     async [Symbol.asyncDispose]() {
@@ -181,7 +181,7 @@ test.concurrent("the next list removes the text of a process that died", async (
   await using servers = await serveTwo({ store: { leaseMs: 300, beatMs: 100 } });
   const { one, stores, other } = servers;
   const dead = { now: () => Date.now() - 60_000, leaseMs: 300, beatMs: 100 };
-  await using dying = await serve({ stores, store: dead, model: slow() });
+  await using dying = await serve({ stores, store: dead, model: slow(), streams: "stores" });
   await one.mine.create({ id: "c", messages: [user("q")] });
   const run = await dying.mine.begin("c", { append: [user("q2")] });
   const thread = stores.open(THREAD, { ttlMs: 60_000 });
@@ -206,6 +206,7 @@ test.concurrent("stores that fail affect neither an answer nor its listeners her
   await using server = await serve({
     stores: createStores(new FailingStreams()),
     model: slow(),
+    streams: "stores",
     store: { onError },
   });
   const answered = server.post({ id: "c", message: user("q", `say ${words(60)}`) });

@@ -25,8 +25,8 @@ export function declareDelayTest(
     const [mine, theirs] = [await open(), await open()];
     await mine.setup();
     const [near, far] = [await connect?.(), await connect?.()];
-    await using one = await serve({ stores: mine, model: clock.model, ...(near && { streams: near }) });
-    await using other = await serve({ stores: theirs, ...(far && { streams: far }) });
+    await using one = await serve({ stores: mine, model: clock.model, streams: near ?? "stores" });
+    await using other = await serve({ stores: theirs, streams: far ?? "stores" });
     const chatId = randomUUID();
     const thread = theirs.open(streamOf(`chats:chat:ada:${chatId}`));
     const answered = one.post({ id: chatId, message: user("q") });

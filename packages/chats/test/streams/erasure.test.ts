@@ -41,6 +41,7 @@ test("a move leaves no text of an answer with the old owner", async () => {
   const stores = createMemoryStores();
   const { chats, run, writer, stored } = await streaming(stores);
   await run.end({ status: "stopped" });
+  writer?.end();
   await chats.move("c", { from: "ada", to: "eve" });
   expect(await stored()).toBe(0);
   await writer?.ended;
