@@ -1,28 +1,16 @@
-import { sharedServer } from "@scrollback/conformance/servers";
 import { createDynamoStores } from "@scrollback/store-dynamo";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { blobsIn } from "../../../conformance-tests/test/fixtures/blobs-in.ts";
-import { type Sent, watchCapacity } from "../../store-dynamo/test/capacity.ts";
-import { makeTable, type TestTable } from "../../store-dynamo/test/table.ts";
+import { type Sent, watchedTable } from "../../store-dynamo/test/capacity.ts";
 import { type BlobStorage, ChatStore } from "../src/index.ts";
 
 // These figures are also in docs/reference/store-dynamo.md: a change of one is a change of both.
 
-const server = sharedServer("dynamodb");
-let table: TestTable;
-let sent: Sent[] = [];
-
-beforeAll(async () => {
-  table = await makeTable((await server).url);
-  watchCapacity(table.raw, (one) => sent.push(one));
-});
-afterAll(async () => {
-  await table[Symbol.asyncDispose]();
-});
+const { sent, table } = watchedTable();
 
 /** The requests of an operation, and its units, without those for the chat's entries in lists, which are told beside it. */
 async function costOf(operation: () => Promise<unknown>) {
-  sent = [];
+  sent.length = 0;
   await operation();
   const isRead = ({ action }: Sent) => ["Query", "GetItem", "BatchGetItem"].includes(action);
   const unitsOf = (some: readonly Sent[]) => some.reduce((sum, { units }) => sum + units, 0);
@@ -37,7 +25,7 @@ const photo = `data:image/png;base64,${Buffer.alloc(10_000_000, 7).toString("bas
 const message = (id: string) => ({ id, role: "user" as const, photo });
 
 async function setUp(owner: string, blobs?: BlobStorage) {
-  const stores = createDynamoStores({ client: table.raw, tableName: table.tableName });
+  const stores = createDynamoStores({ client: table().raw, tableName: table().tableName });
   const chats = new ChatStore<{ id: string; role: "user"; photo?: string }>({
     stores,
     ...(blobs && { blobs }),

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ChatStore, type OwnedChats } from "@scrollback/chats";
 import { partThreads, streamOf } from "@scrollback/collections/internal";
 import type { StoreFactory } from "@scrollback/store-core";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { FileCheck, filesOf } from "../src/threads/file-work.ts";
 import { Folder, jsonLines, run } from "./run.ts";
+import { withChats } from "./with-chats.ts";
 
 const CHAT = "chats:chat:ada:c";
 const content = randomBytes(75_000).toString("base64");
@@ -13,11 +13,6 @@ const photo = `data:image/png;base64,${content}`;
 const user = (id: string) => ({ id, role: "user" as const, content: `text of ${id}`, photo });
 let folder: Folder;
 let url: string;
-
-async function withChats<T>(stores: StoreFactory, work: (mine: OwnedChats) => Promise<T>): Promise<T> {
-  await using chats = new ChatStore({ stores });
-  return await work(chats.of("ada"));
-}
 
 beforeEach(async () => {
   folder = new Folder();

@@ -1,20 +1,12 @@
 import { readFileSync } from "node:fs";
-import { ChatStore, type OwnedChats } from "@scrollback/chats";
-import type { StoreFactory } from "@scrollback/store-core";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { Folder, run } from "./run.ts";
+import { withChats } from "./with-chats.ts";
 
 const CHAT = "chats:chat:ada:c";
 let folder: Folder;
 let url: string;
 
-/** What a person does with the chats of a store. */
-async function withChats<T>(stores: StoreFactory, work: (mine: OwnedChats) => Promise<T>): Promise<T> {
-  const chats = new ChatStore({ stores });
-  const result = await work(chats.of("ada"));
-  await chats.flush();
-  return result;
-}
 const user = (id: string) => ({ id, role: "user" as const, content: `text of ${id}` });
 
 beforeEach(async () => {

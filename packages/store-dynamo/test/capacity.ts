@@ -4,7 +4,10 @@ import type {
   TransactWriteItem,
   TransactWriteItemsCommandInput,
 } from "@aws-sdk/client-dynamodb";
+import { sharedServer } from "@scrollback/conformance/servers";
+import { afterAll, beforeAll } from "vitest";
 import type { Item } from "../src/item.ts";
+import { makeTable, type TestTable } from "./table.ts";
 
 /** A request, and the capacity units that it took. */
 export interface Sent {
@@ -16,11 +19,26 @@ interface Capacity {
   CapacityUnits?: number;
 }
 
+/** A table of its own for the tests of a file, and the requests that were sent to it since `sent` was emptied. */
+export function watchedTable(): { readonly sent: Sent[]; table(): TestTable } {
+  const server = sharedServer("dynamodb");
+  const sent: Sent[] = [];
+  let table: TestTable;
+  beforeAll(async () => {
+    table = await makeTable((await server).url);
+    watchCapacity(table.raw, (one) => sent.push(one));
+  });
+  afterAll(async () => {
+    await table[Symbol.asyncDispose]();
+  });
+  return { sent, table: () => table };
+}
+
 /**
  * Collects the requests of a client, with the capacity units that the server reports for each. DynamoDB Local reports those of one
  * action of a transaction for all: so they are computed as the service documents them.
  */
-export function watchCapacity(client: DynamoDBClient, onSent: (sent: Sent) => void): void {
+function watchCapacity(client: DynamoDBClient, onSent: (sent: Sent) => void): void {
   client.middlewareStack.add(
     (next, context) => async (args) => {
       const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: "TOTAL" } });

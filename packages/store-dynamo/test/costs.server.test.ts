@@ -1,25 +1,14 @@
-import { sharedServer } from "@scrollback/conformance/servers";
 import type { ChatMessage, MessageStore, StoreOptions } from "@scrollback/store-core";
 import { createStores } from "@scrollback/store-core/driver";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DynamoDriver } from "../src/dynamo-driver.ts";
-import { type Sent, watchCapacity } from "./capacity.ts";
+import { watchedTable } from "./capacity.ts";
 import { user } from "./messages.ts";
-import { itemsOf, makeTable, type TestTable } from "./table.ts";
+import { itemsOf } from "./table.ts";
 
 // These figures are also in docs/reference/store-dynamo.md: a change of one is a change of both.
 
-const server = sharedServer("dynamodb");
-let table: TestTable;
-let sent: Sent[] = [];
-
-beforeAll(async () => {
-  table = await makeTable((await server).url);
-  watchCapacity(table.raw, (one) => sent.push(one));
-});
-afterAll(async () => {
-  await table[Symbol.asyncDispose]();
-});
+const { sent, table } = watchedTable();
 
 const DAY = 24 * 60 * 60 * 1_000;
 /** The driver's time. It passes with each look, so that operations are as old as those of a usual thread. */
@@ -29,14 +18,14 @@ const clock = { wall: () => (wall += 1_000) };
 /** Stores of a process that knows no thread. */
 function coldStores(options?: StoreOptions) {
   return createStores(
-    new DynamoDriver({ client: table.raw, tableName: table.tableName, owned: false }, clock),
+    new DynamoDriver({ client: table().raw, tableName: table().tableName, owned: false }, clock),
     options,
   );
 }
 
 /** The requests of an operation and their units: `TransactWriteItems 4`. */
 async function costOf(operation: () => Promise<unknown>): Promise<string[]> {
-  sent = [];
+  sent.length = 0;
   await operation();
   return sent.map(({ action, units }) => `${action} ${units}`);
 }
@@ -114,7 +103,7 @@ describe("commits of one process", () => {
   test("that wait for each other share a transaction, and each has its revision", async () => {
     const store = coldStores().open();
     await fill(store, 1);
-    sent = [];
+    sent.length = 0;
     const revisions = await Promise.all(
       Array.from({ length: 40 }, (_, index) => store.addMessages([user(`${index}`)])),
     );
@@ -150,7 +139,7 @@ describe("trimming, clearing and deletion", () => {
     const store = coldStores({ maxMessages: 300 }).open();
     await store.addMessages(Array.from({ length: 90 }, () => user("Hello")));
     await fill(store, 230);
-    sent = [];
+    sent.length = 0;
     await fill(store, 128);
     expect(sent.filter(({ action }) => action === "Query").length).toBeLessThanOrEqual(3);
     expect(sent.filter(({ action }) => action === "TransactWriteItems")).toHaveLength(128);
@@ -166,7 +155,7 @@ describe("trimming, clearing and deletion", () => {
       "Query",
       ...Array(4).fill("BatchWriteItem"),
     ]);
-    expect(await itemsOf(table, store.threadId)).toHaveLength(1);
+    expect(await itemsOf(table(), store.threadId)).toHaveLength(1);
   });
 
   test("a deletion looks at the thread, replaces its head, removes the rows, and looks again", async () => {
@@ -198,7 +187,7 @@ describe("expiry", () => {
   test("the rows of an expiring thread are raised once in its ttl, for 2 units each", async () => {
     const store = coldStores({ ttlMs: 10 * DAY }).open();
     await fill(store, 60);
-    sent = [];
+    sent.length = 0;
     // A commit every 6 hours for 30 days.
     for (let commit = 0; commit < 120; commit++) {
       wall += DAY / 4;
@@ -207,7 +196,7 @@ describe("expiry", () => {
     const listings = sent.filter(({ action }) => action === "Query");
     expect(listings.length).toBeGreaterThanOrEqual(2);
     expect(listings.length).toBeLessThanOrEqual(3);
-    const items = await itemsOf(table, store.threadId);
+    const items = await itemsOf(table(), store.threadId);
     const least = Math.min(...items.map(({ x }) => Number(x?.N)));
     expect(least * 1_000).toBeGreaterThan(wall + 10 * DAY);
   });
