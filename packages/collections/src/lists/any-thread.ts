@@ -9,7 +9,7 @@ import { eraseStream } from "./answer-streams.ts";
 import type { BlobStorage } from "./blob-storage.ts";
 import { Blobs } from "./blobs.ts";
 import { Entries, entriesIn, ifThere } from "./entries.ts";
-import { indexIn } from "./index-in.ts";
+import { indexIn, indexNames } from "./index-in.ts";
 import {
   entryValueOf,
   isListing,
@@ -94,17 +94,9 @@ export async function* iterateEntries(
   { signal }: { readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<ListedEntry> {
   const call = signal ? { signal } : {};
-  const seen = new Set<string>();
-  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const page = await stores.listIndexes({ limit: 1_000, ...call, ...(cursor !== undefined && { cursor }) });
-    for (const index of page.names) {
-      if (seen.has(index)) continue;
-      seen.add(index);
-      for await (const entry of entriesIn(indexIn(stores, index), call))
-        yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
-    }
-    cursor = page.cursor;
-  }
+  for await (const index of indexNames(stores, "", call))
+    for await (const entry of entriesIn(indexIn(stores, index), call))
+      yield { index, entry, threadId: entryValueOf(entry.value)?.threadId };
 }
 
 /**

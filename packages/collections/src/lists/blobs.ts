@@ -3,7 +3,7 @@ import { randomText } from "@scrollback/store-core/internal";
 import type { BlobStorage } from "./blob-storage.ts";
 import { type BlobUse, type CallOptions, Contents, LATE_MS, unknownStorage } from "./contents.ts";
 import { entriesIn } from "./entries.ts";
-import { indexIn, USES } from "./index-in.ts";
+import { indexIn, indexNames, USES } from "./index-in.ts";
 
 /** The only id of the entries that say which contents a thread uses. */
 const USE = "use";
@@ -253,12 +253,8 @@ export async function* threadsWithFiles(
   prefix: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string, void, undefined> {
-  const options = { prefix: USES + prefix, limit: 1_000, ...(signal && { signal }) };
-  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const page = await stores.listIndexes({ ...options, ...(cursor !== undefined && { cursor }) });
-    for (const name of page.names) yield name.slice(USES.length);
-    cursor = page.cursor;
-  }
+  for await (const name of indexNames(stores, USES + prefix, signal ? { signal } : {}))
+    yield name.slice(USES.length);
 }
 
 /** The use of a content by a thread; undefined for any other entry of an index. */

@@ -144,7 +144,7 @@ export class Contents {
   ): Promise<{ readonly content: Uint8Array; readonly size: number } | undefined> {
     const range = { ...call, start, ...(end !== undefined && { end }) };
     for (let before: string | undefined; ; ) {
-      const { key, size = 0, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+      const { key, size = 0, elsewhere } = await this.#placeOf(scope, digest, call);
       // One that was stored anew meanwhile has another key.
       if (key === undefined || key === before) return undefined;
       if (end !== undefined && end <= start) return { content: new Uint8Array(), size };
@@ -159,7 +159,7 @@ export class Contents {
 
   /** Whether a content is in a storage that this program does not know. */
   async isUnknown({ scope, digest }: Omit<BlobUse, "id">, call: CallOptions): Promise<boolean> {
-    const { elsewhere = false } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    const { elsewhere = false } = await this.#placeOf(scope, digest, call);
     return elsewhere && !this.#elsewhere;
   }
 
@@ -172,7 +172,7 @@ export class Contents {
     { scope, digest }: Omit<BlobUse, "id">,
     call: CallOptions = {},
   ): Promise<"readable" | "missing" | "elsewhere"> {
-    const { isErased, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    const { isErased, elsewhere } = await this.#placeOf(scope, digest, call);
     if (elsewhere && !this.#elsewhere) return "elsewhere";
     return !isErased && (await this.read({ scope, digest }, call)) ? "readable" : "missing";
   }
@@ -184,7 +184,7 @@ export class Contents {
     call: CallOptions = {},
   ): Promise<string | undefined> {
     if (!this.#elsewhere?.url) return undefined;
-    const { key, elsewhere } = valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
+    const { key, elsewhere } = await this.#placeOf(scope, digest, call);
     return elsewhere && key !== undefined ? await this.#elsewhere.url(key, options) : undefined;
   }
 
@@ -209,6 +209,10 @@ export class Contents {
       { version: next, order: 0, value, ...expiry },
     );
     return found !== null && found < next;
+  }
+
+  async #placeOf(scope: string, digest: string, call: CallOptions): Promise<Partial<PlaceValue>> {
+    return valueIn<PlaceValue>((await this.#find(scope, digest, call)).place);
   }
 
   async #find(scope: string, digest: string, call: CallOptions) {

@@ -1,6 +1,25 @@
 import type { StoreFactory, StoreIndex } from "@scrollback/store-core";
 import { plainIndexOf } from "@scrollback/store-core/internal";
 
+/** The names of indexes that begin with a prefix, each once. */
+export async function* indexNames(
+  stores: StoreFactory<unknown>,
+  prefix: string,
+  call: { readonly signal?: AbortSignal },
+): AsyncGenerator<string, void, undefined> {
+  const seen = new Set<string>();
+  const options = { prefix, limit: 1_000, ...call };
+  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+    const page = await stores.listIndexes({ ...options, ...(cursor !== undefined && { cursor }) });
+    for (const name of page.names) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      yield name;
+    }
+    cursor = page.cursor;
+  }
+}
+
 /** The beginning of the name of the index of a thread's files. */
 export const USES = "files:";
 /** The beginning of the name of the index of a scope's contents. */
