@@ -61,8 +61,8 @@ export const declareStreamTests: DeclareOnBackend = (backend, open) => {
   test(`${backend}: a deletion erases the text of a running answer at once`, async () => {
     const clock = clockModel(40);
     const [mine, theirs] = [await open(), await open()];
-    await using one = await serve({ stores: mine, model: clock.model });
-    await using other = await serve({ stores: theirs });
+    await using one = await serve({ stores: mine, model: clock.model, streams: "stores" });
+    await using other = await serve({ stores: theirs, streams: "stores" });
     const chatId = randomUUID();
     const thread = theirs.open(streamOf(`chats:chat:ada:${chatId}`));
     const answered = one.post({ id: chatId, message: user("q") });
