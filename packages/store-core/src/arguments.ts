@@ -147,8 +147,8 @@ export const isSignal: Check = (value) =>
 
 /** The beginning of names of tables of SQLite, which treats "Chat_" and "chat_" as the same name. @param reserved what it may not begin with. */
 export function isTablePrefix(...reserved: readonly string[]): Check {
-  const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" });
-  const problem = `must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with ${alternatives.format(reserved.map((one) => `"${one}"`))}`;
+  const alternatives = reserved.map((one) => `"${one}"`).join(" or ");
+  const problem = `must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with ${alternatives}`;
   return (value) =>
     typeof value === "string" &&
     /^[a-z_][a-z0-9_]{0,63}$/.test(value) &&
