@@ -37,7 +37,7 @@ export interface TestReport {
 }
 
 /** In the order of the columns. */
-export const backendNames: readonly string[] = [
+const backendNames: readonly string[] = [
   "memory",
   "SQLite",
   "libSQL",

@@ -14,7 +14,7 @@ import {
 import { run } from "./programs.ts";
 import { certificatePath, keyPath } from "./tls.ts";
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly args: readonly string[];
   readonly password: string | undefined;
   /** Whether to serve TLS only, with the certificate and key at the paths in `tls.ts`. */

@@ -1,13 +1,9 @@
 import type { Backend } from "./backend.ts";
 
 /** Declares one test of a clause. The clause's name precedes the title. */
-export type DeclareTest = (
-  title: string,
-  run: (backend: Backend) => Promise<void>,
-  options?: TestOptions,
-) => void;
+type DeclareTest = (title: string, run: (backend: Backend) => Promise<void>, options?: TestOptions) => void;
 
-export interface TestOptions {
+interface TestOptions {
   /**
    * Whether the test runs beside all other such tests of the suite, because it mostly waits. Such a test must not count requests
    * or break the network. Default: that of the clause.

@@ -44,7 +44,7 @@ export interface Harness {
 }
 
 /** Access to the stored data that bypasses the driver. */
-export interface RawAccess {
+interface RawAccess {
   /**
    * Returns everything that is physically stored of a thread (except keys or columns), including expired, trimmed and
    * deleted content and the remembered ids of a deleted thread; `""` if nothing is stored.

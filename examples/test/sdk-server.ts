@@ -126,7 +126,7 @@ const formats: Readonly<Record<string, Format>> = {
 };
 
 /** A request that the server got. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly history: readonly Fields[];
   readonly problem: string | undefined;
 }

@@ -9,7 +9,7 @@ import { declareOtherSettings, type HandedIn } from "./other-settings.ts";
 import { declareProxied, type ProxiedServer } from "./proxied.ts";
 
 /** A refusal by the server: the options that cause it, and the text that the message must contain. */
-export interface Refusal<Options> {
+interface Refusal<Options> {
   readonly options: Options;
   readonly says: RegExp;
 }

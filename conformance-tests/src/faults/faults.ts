@@ -22,7 +22,7 @@ export interface ServerControl {
 }
 
 /** The target of a fault. */
-export interface FaultScene {
+interface FaultScene {
   readonly backend: Backend;
   /** See {@link underLoad}. Default: three other clients, checked by the harness's own. Returns the figure. */
   underLoad(fault: () => Promise<void>, options?: Partial<LoadOptions>): Promise<string>;

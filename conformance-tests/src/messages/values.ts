@@ -25,7 +25,7 @@ const typedArrays = [
 ] as const;
 
 /** Keys that have caused errors in stores, databases and languages. */
-export const hostileKeys: readonly string[] = [
+const hostileKeys: readonly string[] = [
   ...["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "__defineGetter__", "then"],
   ...["toJSON", "length", "", " ", "a.b", "a.b.c", ".", "$set", "$where", "$", "a\\.b", "\\", '"', "'"],
   ...["\n", "\u0000", "\u0001", "\u2028", "\u007f", "0", "-1", "1e3", "01", "~", "json", "meta", "values"],

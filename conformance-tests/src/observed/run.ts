@@ -67,7 +67,7 @@ export async function expectExplained({ log, problems }: ObservedRun, about = ""
 }
 
 /** Threads with each setting that changes what a commit does. */
-export function observedThreads(backend: Backend): ObservedThread[] {
+function observedThreads(backend: Backend): ObservedThread[] {
   const { threadId } = backend.store();
   return [
     { threadId: `${threadId} plain` },

@@ -5,7 +5,7 @@ import { type JobName, jobs, type Progress } from "./jobs.ts";
 // The program of a second process: receives one assignment over IPC, does it with its own client, replies, and ends.
 
 /** The message that the suite sends to a worker. */
-export interface Assignment {
+interface Assignment {
   readonly module: string;
   readonly data: unknown;
   readonly job: JobName;

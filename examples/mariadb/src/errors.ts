@@ -63,7 +63,7 @@ export class OpenTransactionError extends Error {
 }
 
 /** An error of the server, without its message and its statement: both show values of the row. */
-export class ServerError extends Error {
+class ServerError extends Error {
   override readonly name = "ServerError";
   readonly errno: number;
   readonly code: string;

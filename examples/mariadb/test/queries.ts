@@ -9,7 +9,7 @@ interface CommandQueue {
 }
 
 /** Records the statements that the connections of a pool send in `sent`. */
-export function watch(client: Pool, sent: string[]): void {
+function watch(client: Pool, sent: string[]): void {
   client.pool.on("connection", (connection: object) => {
     const queue = connection as CommandQueue;
     const { addCommand } = queue;

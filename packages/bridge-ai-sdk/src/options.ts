@@ -13,7 +13,7 @@ import type { UIOptions } from "./convert/ui-messages.ts";
 import type { ChatStreams } from "./streams/streams.ts";
 
 /** An `Agent` of the AI SDK, such as `ToolLoopAgent`. */
-export interface StreamingAgent {
+interface StreamingAgent {
   readonly tools: ToolSet;
   stream(options: { prompt: ModelMessage[]; abortSignal?: AbortSignal }): PromiseLike<ModelAnswer>;
 }
@@ -27,7 +27,7 @@ export interface ModelAnswer {
  * Shortens the model's input, for example a reducer of `@scrollback/reducers`. The calls and approvals that a turn continues are always
  * kept.
  */
-export interface HistoryReducer {
+interface HistoryReducer {
   reduce(messages: ModelMessage[], options: { signal: AbortSignal }): Promise<ModelMessage[]>;
 }
 

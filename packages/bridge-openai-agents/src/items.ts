@@ -20,7 +20,7 @@ const ofObjects: MessageTraits<object> = openaiTraits;
  * The properties of items for trimming: a turn begins at a user's message, a tool's result stays with its call, reasoning and a hosted
  * tool's call stay with the item after them, and the newest compaction item stays.
  */
-export const itemTraits: MessageTraits<AgentInputItem> = {
+const itemTraits: MessageTraits<AgentInputItem> = {
   ...ofObjects,
   check: (item) =>
     typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",

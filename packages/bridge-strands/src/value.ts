@@ -18,7 +18,7 @@ const MAX_COMMIT_BYTES = 64 * 1_024 ** 2;
 const owner = { package: "@scrollback/bridge-strands", kind: "Strands value", isListed: true };
 
 /** The metadata of a value's thread. */
-export interface Head {
+interface Head {
   readonly version: 1;
   /** Random, new for each creation of the key. */
   readonly incarnation: string;

@@ -23,7 +23,7 @@ export interface LastMessage {
 }
 
 /** The origin of a fork: the chat, and the last copied message. */
-export interface ForkedFrom {
+interface ForkedFrom {
   readonly chatId: string;
   /** `null` if no message was copied. */
   readonly messageId: string | null;
@@ -54,7 +54,7 @@ export interface ChatSummary {
 }
 
 /** An answer that is being generated. */
-export interface RunSummary {
+interface RunSummary {
   readonly id: string;
   /** The id of the answer. */
   readonly messageId: string;
@@ -62,7 +62,7 @@ export interface RunSummary {
   readonly state: "running" | "lost";
 }
 
-export type TitleBy = "text" | "model" | "user";
+type TitleBy = "text" | "model" | "user";
 
 /** Messages that have one place in a chat, of which the path of the chat has one: what was there before an edit or a regeneration. */
 export interface SiblingGroup {

@@ -14,7 +14,7 @@ import { approvalsIn, isQuestion } from "./exchanges.ts";
  * - `duplicate-tool-result`: a second result of the same tool call.
  * - `ends-with`: the last message of a request is neither a user nor a tool message.
  */
-export type HistoryProblem =
+type HistoryProblem =
   | "starts-with"
   | "late-system"
   | "orphan-tool-result"

@@ -11,7 +11,7 @@ export interface SummaryRequest {
 }
 
 /** Writes a summary. `signal` is given if the reduction received one, and aborts with it. */
-export type SummaryFunction = (
+type SummaryFunction = (
   request: SummaryRequest,
   options: { signal: AbortSignal | undefined },
 ) => Promise<string>;

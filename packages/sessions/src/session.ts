@@ -9,7 +9,7 @@ export interface SessionKey {
 }
 
 /** The effects of an event on the state. */
-export interface EventActions {
+interface EventActions {
   /** New values by key: `app:…`, `user:…`, `temp:…`, or the session's own keys. A value replaces the previous one. */
   stateDelta?: Record<string, unknown>;
   [field: string]: unknown;
@@ -70,7 +70,7 @@ export interface UpdateSessionRequest extends SessionKey {
 }
 
 /** Which events {@link SessionService.getSession} loads. The state is always complete. */
-export interface GetSessionConfig {
+interface GetSessionConfig {
   /** The maximum number of newest events; 0 for none. Default: all. */
   numRecentEvents?: number | undefined;
   /** Of these, only events with this timestamp or a later one, in seconds since 1970. Default: all. */

@@ -35,7 +35,7 @@ export interface SimulatedRequest<T> {
 }
 
 /** The error that a client gets instead of a reply. */
-export class ConnectionLost extends Error {
+class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 

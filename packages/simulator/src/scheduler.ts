@@ -5,7 +5,7 @@ interface ScheduledEvent {
 }
 
 /** The kinds of steps. The numbers are part of the trace's hash. */
-export const steps = {
+const steps = {
   call: 1,
   settled: 2,
   sent: 3,

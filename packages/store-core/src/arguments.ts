@@ -78,7 +78,7 @@ export const isTimerMs: Check = (value) =>
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Beyond this, backends represent times differently. */
 /** The longest `ttlMs`: 36,500 days. */
-export const LONGEST_TTL_MS = 36_500 * DAY_MS;
+const LONGEST_TTL_MS = 36_500 * DAY_MS;
 
 /** The time from a write to the thread's expiry. */
 export const isTtl: Check = (value) =>

@@ -110,7 +110,7 @@ export function duringOutage(
 }
 
 /** The error of a call whose signal is aborted. */
-export function abortedError({ reason }: AbortSignal): StoreError {
+function abortedError({ reason }: AbortSignal): StoreError {
   return new StoreError(
     "ABORTED",
     "signal: the operation was aborted; a write happened as a whole or not at all",

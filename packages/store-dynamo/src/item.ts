@@ -52,7 +52,7 @@ export interface Page extends Written {
   readonly parts: ReadonlyMap<number, number>;
 }
 
-export interface MetadataRow extends Written {
+interface MetadataRow extends Written {
   readonly metadata: string;
 }
 

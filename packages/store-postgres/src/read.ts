@@ -51,7 +51,7 @@ const METADATA = -1;
 const GUARD = -2;
 
 /** The arguments of `read_v1`. */
-export function readArguments(request: ReadRequest, bytes: number | null): Value[] {
+function readArguments(request: ReadRequest, bytes: number | null): Value[] {
   const { threadId, limit, before, after, metadata } = request;
   const bound = (sequence: number | undefined) => (sequence === undefined ? null : toBigint(sequence));
   return [toText(threadId), Math.min(limit, MAX_LIMIT), bound(before), bound(after), metadata, bytes];

@@ -10,7 +10,7 @@ export interface SentQuery {
 }
 
 /** A class of connections that record their queries in `sent`. A pool accepts it as its option `Client`. */
-export function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
+function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
   return class extends Client {
     override query(...asked: unknown[]) {
       const [query] = asked;
@@ -28,9 +28,4 @@ export function watchedDriver(
   const { used } = parseOptions({ url, schema });
   Reflect.set(used.client, "Client", watchedClient(sent));
   return { driver: new PostgresDriver(used), sent };
-}
-
-/** Returns the functions that the recorded queries called, and clears the record. */
-export function takeCalls(sent: SentQuery[]): string[] {
-  return sent.splice(0).map(({ text }) => /\.(\w+)\(/.exec(text)?.[1] ?? text);
 }

@@ -4,7 +4,7 @@ import { neonConfig } from "@neondatabase/serverless";
 import { type WebSocket, WebSocketServer } from "ws";
 
 /** A proxy that passes the bytes of each WebSocket to a server, as the one of a serverless database does. */
-export async function startWebSocketProxy(target: {
+async function startWebSocketProxy(target: {
   host: string;
   port: number;
 }): Promise<AsyncDisposable & { readonly address: string; cut(): void }> {

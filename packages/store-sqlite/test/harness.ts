@@ -20,7 +20,7 @@ export function createSqliteHarness(): Promise<Harness> {
 }
 
 /** A client of SQLite, as the raw access uses it. */
-export interface RawDatabase {
+interface RawDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): {
     all(...values: unknown[]): unknown[];

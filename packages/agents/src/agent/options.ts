@@ -45,7 +45,7 @@ export type Persist = "onSuccess" | "eachStep";
 export type OnConflict = "fail" | "append";
 
 /** The source of an error that did not fail a run. */
-export interface ErrorContext {
+interface ErrorContext {
   /** For example `contextProviders[0].invoked`. */
   readonly source: string;
 }

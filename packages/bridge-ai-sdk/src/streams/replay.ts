@@ -3,7 +3,7 @@ import { isToolPart, type ToolPart, type UIPart } from "../convert/tool-parts.ts
 import { ERROR_TEXT } from "./contained-stream.ts";
 
 /** The chunks from which a client builds the parts of a message. */
-export function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
+function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
   return parts.flatMap((part, index) => partChunks(part, `replay-${index}`));
 }
 

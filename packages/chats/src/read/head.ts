@@ -6,7 +6,7 @@ import type { Chat, ChatSummary } from "../chat.ts";
 import { type Continuations, groupsOf } from "../siblings/continuations.ts";
 
 /** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 /** The number of operation ids that a chat remembers. */
 const REMEMBERED_OPERATIONS = 64;
 

@@ -3,7 +3,7 @@ import type { SiblingGroup } from "../chat.ts";
 import type { StoredEntry } from "../read/entries.ts";
 
 /** A message of the active path: its id, and when it was created. */
-export type Beside = readonly [id: string, createdAt: number];
+type Beside = readonly [id: string, createdAt: number];
 
 /** A continuation that is not active. Its messages are a part of the chat's thread; the head has this under the id of the part. */
 export interface Continuation {

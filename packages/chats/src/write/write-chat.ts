@@ -315,7 +315,7 @@ const SHOWN_AT_ONCE: readonly string[] = [
 ];
 
 /** Commits the new state of a chat, and tells its lists. @throws OutdatedError if another writer was first. */
-export async function commit<M extends Identified>(
+async function commit<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
   { method, signal }: Pick<CommitOptions, "method" | "signal">,

@@ -2,7 +2,7 @@ import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { isUnfinishedCopy } from "@scrollback/store-core/internal";
 
 /** A message or the metadata of a thread. */
-export type StorableValue = { readonly message: unknown } | { readonly metadata: unknown };
+type StorableValue = { readonly message: unknown } | { readonly metadata: unknown };
 
 /** Returns why a value cannot be stored, as the end of a sentence that begins with its name; undefined if it can. */
 export type StorableCheck = (value: StorableValue) => Promise<string | undefined>;

@@ -38,7 +38,7 @@ interface Selected extends WorkItem {
 }
 
 /** A thread that is changed. */
-export interface ThreadToChange {
+interface ThreadToChange {
   readonly threadId: string;
   /** Undefined for a damaged thread, and for one that does not exist, of which a backend may have the content if it has expired. */
   readonly head: ThreadPage<unknown> | undefined;

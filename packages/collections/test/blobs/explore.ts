@@ -9,7 +9,7 @@ import { Processes, type ScopeOf } from "../lists/processes.ts";
 import { Random } from "../lists/random.ts";
 
 /** A process of the simulation: threads whose messages use contents. */
-export class Threads {
+class Threads {
   readonly stores: StoreFactory;
   readonly blobs: Blobs;
 

@@ -22,7 +22,7 @@ const callsOf = (text: string) => [...text].map((letter) => calls[letter] as Cal
 export type ScopeArguments = readonly [text: string, before?: string, faults?: Faults];
 
 /** A thread with an entry in a further list expires long before its entries. */
-export const expiredAndCrash: ScopeArguments = ["P|D", "CL", { days: 1, crashes: 1, ttlMs: 36 * 3_600_000 }];
+const expiredAndCrash: ScopeArguments = ["P|D", "CL", { days: 1, crashes: 1, ttlMs: 36 * 3_600_000 }];
 
 /** The scope of calls of processes such as `"CU|DP"`. */
 export function scopeOf(text: string, before = "", faults: Faults = {}): Scope {

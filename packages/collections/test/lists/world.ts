@@ -13,20 +13,20 @@ type Fault = (typeof faults)[number];
 /** The counts of what happened in worlds. */
 export type Counts = Record<Fault | "calls" | "steps" | "expiries" | "deletions" | "lives", number>;
 
-export function noCounts(): Counts {
+function noCounts(): Counts {
   const names = [...faults, "calls", "steps", "expiries", "deletions", "lives"] as const;
   return Object.fromEntries(names.map((name) => [name, 0])) as Counts;
 }
 
 /** The result of a world. */
-export interface WorldResult {
+interface WorldResult {
   readonly problem?: string;
   readonly trace: readonly string[];
   readonly counts: Counts;
 }
 
 /** Runs a world: some processes, that make some calls, at chance. The same seed makes the same world. */
-export async function runWorld(seed: number): Promise<WorldResult> {
+async function runWorld(seed: number): Promise<WorldResult> {
   const world = new World(seed);
   return await withoutChance(
     () => world.newId(),

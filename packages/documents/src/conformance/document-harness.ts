@@ -2,7 +2,7 @@ import type { Harness } from "@scrollback/conformance";
 import { type DocumentDatabase, DocumentDriver, type StoredMessage } from "../index.ts";
 
 /** A database, and the number of requests that it has sent. */
-export interface CountedDocuments {
+interface CountedDocuments {
   readonly database: DocumentDatabase;
   /** The requests of this database object alone, counted at its client. */
   requestCount(): number;

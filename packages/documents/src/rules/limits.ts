@@ -2,7 +2,7 @@ import { byteLength } from "@scrollback/store-core/internal";
 import type { StoredMessage } from "../database.ts";
 
 /** The bytes that a message, or a page in a head's list, counts beside its texts. */
-export const OVERHEAD_BYTES = 64;
+const OVERHEAD_BYTES = 64;
 /** The maximum number of messages in a tail, and the number of the newest ones that stay when it is exceeded. */
 export const MAX_TAIL = 64;
 export const KEPT_TAIL = 32;

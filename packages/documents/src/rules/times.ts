@@ -2,7 +2,7 @@ import { REMEMBERED_MS } from "@scrollback/store-core/driver";
 import type { Head } from "../database.ts";
 
 /** Covers the differences between the clocks of writers, readers and the database, and requests that arrive late. */
-export const SLACK_MS = 10 * 60_000;
+const SLACK_MS = 10 * 60_000;
 /** The time for which operations are remembered beyond the newest 64, and for which a deleted thread has a head. */
 export const KEPT_MS = REMEMBERED_MS + SLACK_MS;
 /** The time after which nothing is left of a deleted thread, on a database that deletes what is past its `until` within hours. */

@@ -15,7 +15,7 @@ import type { Call, Event } from "./history.ts";
 import { makeCall, REPEATED_WITHIN_MS } from "./make-call.ts";
 import type { FaultKind, Scope } from "./scope.ts";
 
-export const START = 1_800_000_000_000;
+const START = 1_800_000_000_000;
 /** More than any call needs. */
 const MOST_REQUESTS = 80;
 const NEVER = Number.POSITIVE_INFINITY;

@@ -74,7 +74,7 @@ export async function writeHead(
  * Returns the key of a session in both indexes. Sorted by it, the sessions of a user are sorted by their ids. Long names are hashed;
  * the entry then has them beside the key.
  */
-export function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sessionId">) {
+function namesOf({ userId, sessionId }: Pick<SessionKey, "userId" | "sessionId">) {
   const names = [userId, sessionId];
   const user = nameOf(userId);
   const key = `${user}:${sessionId}`;

@@ -15,7 +15,7 @@ import { packText, unpackText } from "./packed-text.ts";
 import type { RecordLocation, RecordWrite } from "./record-location.ts";
 
 /** A key of {@link aesGcmCodec} and its id in the records. */
-export interface EncryptionKey {
+interface EncryptionKey {
   /** Readable in each record: 1 to 64 letters, digits, `_`, `-` and `.`. Never reuse it for another key. */
   id: string;
   /** 32 random bytes. The codec keeps no reference to them: changing or clearing them afterwards has no effect. */

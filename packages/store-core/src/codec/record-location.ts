@@ -13,7 +13,7 @@
 export type MessageKind = "s" | "u" | "t" | "c" | "b" | "k" | "o";
 
 /** The kind of a record: a message's, `m` for metadata, or `e` for an entry of an index. */
-export type RecordKind = MessageKind | "m" | "e";
+type RecordKind = MessageKind | "m" | "e";
 
 /** The thread that a record belongs to, its kind, and its time. */
 export interface RecordLocation {

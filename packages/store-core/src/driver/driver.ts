@@ -124,7 +124,7 @@ export interface ReadRequest {
 }
 
 /** The times of a thread. */
-export interface ThreadTimes {
+interface ThreadTimes {
   /** In milliseconds since 1970, from the commit that began the thread. 0 for a thread that does not exist. */
   readonly createdAt: number;
   /** From the thread's newest commit. 0 for a thread that does not exist. */
@@ -228,7 +228,7 @@ export interface ThreadListing {
 }
 
 /** A thread that cannot be listed. */
-export interface UnreadableThread {
+interface UnreadableThread {
   readonly threadId: string;
   /** What is damaged, for the message of a `CORRUPT` error. */
   readonly problem: string;

@@ -9,7 +9,7 @@ import type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.
 import type { IndexList, ListIndexesOptions, StoreIndex } from "./store-index.ts";
 
 /** The options of {@link StoreFactory.deleteThread}. */
-export type DeleteThreadOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
+type DeleteThreadOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
 
 /** The options of every backend's factory. */
 export interface StoreOptions<M = ChatMessage> {

@@ -23,10 +23,10 @@ import { listChecks } from "./list-threads.ts";
 const MAX_PAGE = 100;
 
 /** The key and id of an entry: well-formed strings of 1 to 1,024 bytes. */
-export type EntryKey = Omit<EntryPlace, "index">;
+type EntryKey = Omit<EntryPlace, "index">;
 
 /** The content of an entry. */
-export interface EntryContent {
+interface EntryContent {
   /** An integer of 0 or more. An update replaces only a lower one. */
   readonly version: number;
   /** The place in the index: any finite number. Entries of one order are sorted by their keys' UTF-8. */
@@ -49,7 +49,7 @@ export interface IndexEntry extends EntryKey, Omit<EntryContent, "vectors"> {
 }
 
 /** The options of {@link StoreIndex.list}. */
-export interface ListEntriesOptions {
+interface ListEntriesOptions {
   /** By rising or by falling order. Default `"up"`. */
   direction?: "up" | "down";
   /** The maximum number of entries on a page, from 1 to 100. Default: 100. */
@@ -60,7 +60,7 @@ export interface ListEntriesOptions {
 }
 
 /** One page of an index. */
-export interface EntryList {
+interface EntryList {
   readonly entries: readonly IndexEntry[];
   /** Absent on the last page. A page with a cursor may have fewer entries than the limit. */
   readonly cursor?: string;

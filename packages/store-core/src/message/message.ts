@@ -14,7 +14,7 @@ export type FileContent =
   | { type: "text"; text: string };
 
 /** Settings for a model provider, by the provider's name. Stored and returned unchanged. */
-export type ProviderOptions = Record<string, Record<string, unknown>>;
+type ProviderOptions = Record<string, Record<string, unknown>>;
 
 interface PartBase<Type extends string> {
   type: Type;
@@ -26,7 +26,7 @@ export interface TextPart extends PartBase<"text"> {
   text: string;
 }
 /** The reasoning of a model. */
-export interface ReasoningPart extends PartBase<"reasoning"> {
+interface ReasoningPart extends PartBase<"reasoning"> {
   text: string;
 }
 /** A file: its bytes, its text, or a reference to it. */
@@ -36,17 +36,17 @@ export interface FilePart extends PartBase<"file"> {
   filename?: string | undefined;
 }
 /** An image, as older versions of the AI SDK wrote it; newer ones use {@link FilePart}. */
-export interface ImagePart extends PartBase<"image"> {
+interface ImagePart extends PartBase<"image"> {
   image: FileContent;
   mediaType?: string | undefined;
 }
 /** A file that came out of a model's reasoning. */
-export interface ReasoningFilePart extends PartBase<"reasoning-file"> {
+interface ReasoningFilePart extends PartBase<"reasoning-file"> {
   data: FileContent;
   mediaType: string;
 }
 /** A provider's own kind of content. */
-export interface CustomPart extends PartBase<"custom"> {
+interface CustomPart extends PartBase<"custom"> {
   kind: string;
 }
 /** A model's call of a tool. The {@link ToolResultPart} of the same `toolCallId` has the result. */
@@ -57,20 +57,20 @@ export interface ToolCallPart extends PartBase<"tool-call"> {
   providerExecuted?: boolean | undefined;
 }
 /** The result of a tool call. */
-export interface ToolResultPart extends PartBase<"tool-result"> {
+interface ToolResultPart extends PartBase<"tool-result"> {
   toolCallId: string;
   toolName: string;
   output: unknown;
   isError?: boolean | undefined;
 }
 /** A tool call that waits for a person's approval. */
-export interface ToolApprovalRequestPart {
+interface ToolApprovalRequestPart {
   type: "tool-approval-request";
   approvalId: string;
   toolCallId: string;
 }
 /** A person's answer to a {@link ToolApprovalRequestPart}. */
-export interface ToolApprovalResponsePart {
+interface ToolApprovalResponsePart {
   type: "tool-approval-response";
   approvalId: string;
   approved: boolean;

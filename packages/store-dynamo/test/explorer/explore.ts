@@ -6,7 +6,7 @@ import { deleteThread } from "../../src/remove.ts";
 import { type Faults, Outage, World } from "./world.ts";
 
 /** An operation of a process: what is appended, after a drop; or a deletion, or a read. */
-export type Call =
+type Call =
   | {
       readonly append?: readonly string[];
       readonly drop?: number | "all";
