@@ -1,12 +1,6 @@
 import type { ChatMessage, StoreOptions } from "@scrollback/store-core";
-import {
-  type Check,
-  checkFactoryOptions,
-  checkOptions,
-  hasMethods,
-  invalid,
-} from "@scrollback/store-core/driver";
-import { isTablePrefix } from "@scrollback/store-core/internal";
+import { checkFactoryOptions, checkOptions, hasMethods, invalid } from "@scrollback/store-core/driver";
+import { isFunction, isTablePrefix } from "@scrollback/store-core/internal";
 import type { D1 } from "./d1-client.ts";
 import type { DurableObjectStorage } from "./durable-object-client.ts";
 import type { Send } from "./protocol.ts";
@@ -41,7 +35,6 @@ const isPrefix = isTablePrefix("sqlite_", "_cf_", "d1_");
 const isD1 = hasMethods("prepare", "batch", "withSession");
 // A class without SQLite throws at `sql`.
 const isStorage = hasMethods("transactionSync", "getAlarm");
-const isFunction: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
 
 const DEFAULT_PREFIX = "scrollback_";
 

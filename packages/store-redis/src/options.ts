@@ -7,6 +7,7 @@ import {
   isId,
   isUrl,
 } from "@scrollback/store-core/driver";
+import { isFunction } from "@scrollback/store-core/internal";
 import type { UpstashClient } from "./clients/upstash.ts";
 import type { CredentialsProvider } from "./credentials.ts";
 
@@ -82,12 +83,10 @@ const isClient: Check = (value) => {
   );
 };
 
-const isProvider: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
-
 const redisOptionChecks = Object.freeze({
   url: isRedisUrl,
   client: isClient,
-  credentials: isProvider,
+  credentials: isFunction,
   keyPrefix: isId,
 });
 

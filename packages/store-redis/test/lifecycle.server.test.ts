@@ -203,7 +203,7 @@ test.each([
     code: "UNAVAILABLE",
     message: expect.stringContaining("outcome of a write under way is unknown"),
   });
-  await expect.poll(() => proxy.mode.kind, "the reply was lost").toBe("pass");
+  await expect.poll(() => proxy.mode.kind).toBe("pass");
   end();
   await failure;
 });

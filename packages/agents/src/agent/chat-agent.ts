@@ -12,11 +12,11 @@ import type { Conversation } from "../thread/conversation.ts";
 import { restoreStore, storeById } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
+import type { HistoryReducer } from "./history-reducer.ts";
 import {
   type ChatAgentOptions,
   checkAgentOptions,
   checkRunOptions,
-  type HistoryReducer,
   type RunOptions,
   warn,
 } from "./options.ts";

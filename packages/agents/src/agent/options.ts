@@ -1,4 +1,3 @@
-import type { ChatMessage } from "@scrollback/store-core";
 import {
   type Check,
   checkOptions,
@@ -21,22 +20,8 @@ import type { LanguageModel, ToolSet } from "ai";
 import { type ContextProviders, isContextProviders } from "../context/context-provider.ts";
 import { AgentThread } from "../thread/agent-thread.ts";
 import { isStoreSource, type StoreSource } from "../thread/store-source.ts";
+import type { HistoryReducer } from "./history-reducer.ts";
 import type { ServiceThread } from "./service-thread.ts";
-
-/**
- * Shortens a history before the model sees it; see `@scrollback/reducers`. Never changes its input.
- *
- * @example
- * const newest: HistoryReducer = { reduce: async (messages) => messages.slice(-20) };
- */
-export interface HistoryReducer {
-  /**
-   * The reducer's settings as plain JSON. In a group chat two reducers of one class with equal settings are
-   * interchangeable. Without settings a reducer is interchangeable only with itself.
-   */
-  readonly settings?: unknown;
-  reduce(messages: readonly ChatMessage[], options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
-}
 
 /** When the answer of a run is stored: at its end, or after each step of the model. */
 export type Persist = "onSuccess" | "eachStep";

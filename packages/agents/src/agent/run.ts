@@ -19,6 +19,7 @@ import type { ContextProvider } from "../context/context-provider.ts";
 import { Invocations } from "../context/invocations.ts";
 import type { Conversation } from "../thread/conversation.ts";
 import { isWhole } from "./exchange.ts";
+import { reducedBy } from "./history-reducer.ts";
 import { type ResponseMessage, toModelMessages, withoutUndefined } from "./model-messages.ts";
 import type { ChatAgentOptions, OnConflict, Persist } from "./options.ts";
 import { storedAnswer } from "./stored-answer.ts";
@@ -140,7 +141,10 @@ export class Run {
     await conversation?.announce();
     if (answer) return this.#repeat(answer);
     await this.#invocations.ask(input);
-    const seen = agent.reducer && conversation && earlier.length > 0 ? await this.#reduce(earlier) : earlier;
+    const seen =
+      agent.reducer && conversation && earlier.length > 0
+        ? await reducedBy("reducer", agent.reducer, earlier, signal)
+        : earlier;
     const messages = toModelMessages(this.#sendable([...seen, ...this.#invocations.messages, ...open]));
     if (messages.length === 0) invalid("input: must hold a message; the conversation is empty");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
@@ -197,14 +201,6 @@ export class Run {
     const { messages, revision } = await conversation.history(signal);
     this.#revision = revision;
     return messages;
-  }
-
-  async #reduce(history: readonly ChatMessage[]): Promise<readonly ChatMessage[]> {
-    const { agent, signal } = this.#request;
-    const reduced = await agent.reducer?.reduce(history, signal ? { signal } : {});
-    return Array.isArray(reduced)
-      ? reduced
-      : invalid("reducer: result of reduce() must be an array of messages");
   }
 
   /** Whether the provider keeps the history: the thread has its id, or will receive one. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
 import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
-import type { HistoryReducer } from "../agent/options.ts";
+import type { HistoryReducer } from "../agent/history-reducer.ts";
 import type { StreamedPart } from "../agent/run-steps.ts";
 
 /**

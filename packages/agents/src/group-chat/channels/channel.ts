@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { hasMethods, isString } from "@scrollback/store-core/driver";
 import { checkValue } from "@scrollback/store-core/internal";
-import type { HistoryReducer } from "../../agent/options.ts";
+import type { HistoryReducer } from "../../agent/history-reducer.ts";
 import type { AgentChannel, ChatParticipant } from "../participant.ts";
 
 /** The key of channels that are interchangeable if all these parts are equal: a digest of the parts. */

@@ -1,7 +1,7 @@
 import { type ChatMessage, jsonCodec, StoreError } from "@scrollback/store-core";
-import { invalid, isString } from "@scrollback/store-core/driver";
+import { isString } from "@scrollback/store-core/driver";
 import { untilAborted } from "@scrollback/store-core/internal";
-import type { HistoryReducer } from "../../agent/options.ts";
+import { type HistoryReducer, reducedBy } from "../../agent/history-reducer.ts";
 import { checkMessages, hasContent, hasToolContent } from "../../messages.ts";
 import {
   type AgentChannel,
@@ -75,10 +75,8 @@ export class ChatHistoryChannel implements AgentChannel {
   async #prepare(agent: ChatParticipant, signal: AbortSignal | undefined): Promise<ChatMessage[]> {
     const { reducer } = agent;
     if (reducer && this.#history.length > 0) {
-      const options = signal ? { signal } : {};
-      const reduced = await untilAborted(() => reducer.reduce([...this.#history], options), signal);
-      if (!Array.isArray(reduced)) invalid("reducer: result of reduce() must be an array of messages");
-      this.#history = [...reduced];
+      const reduce = () => reducedBy("reducer", reducer, [...this.#history], signal);
+      this.#history = [...(await untilAborted(reduce, signal))];
     }
     return [...this.#history];
   }

@@ -1,8 +1,8 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import { type Check, hasMethods, invalid, isString } from "@scrollback/store-core/driver";
+import { type Check, hasMethods, isString } from "@scrollback/store-core/driver";
 import type { LanguageModel } from "ai";
+import { type HistoryReducer, reducedBy } from "../../agent/history-reducer.ts";
 import { textOf } from "../../agent/model-messages.ts";
-import type { HistoryReducer } from "../../agent/options.ts";
 import { generateText } from "../../ai.ts";
 
 /** A language model of the AI SDK, or the id of one. */
@@ -17,10 +17,8 @@ export async function tellHistory(
   { historyReducer, namesOnly = false }: { historyReducer?: HistoryReducer; namesOnly?: boolean },
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const options = signal ? { signal } : {};
-  const seen = historyReducer ? await historyReducer.reduce(history, options) : history;
-  if (!Array.isArray(seen)) invalid("historyReducer: result of reduce() must be an array of messages");
-  return (seen as readonly ChatMessage[])
+  const seen = historyReducer ? await reducedBy("historyReducer", historyReducer, history, signal) : history;
+  return seen
     .flatMap(({ role, authorName: name, content }) => {
       const text = textOf(content);
       if (text.trim() === "") return [];

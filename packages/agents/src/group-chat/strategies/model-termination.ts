@@ -2,7 +2,7 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { type Check, checkOptions, hasMethods, isString } from "@scrollback/store-core/driver";
 import { isFunction } from "@scrollback/store-core/internal";
 import type { LanguageModel } from "ai";
-import type { HistoryReducer } from "../../agent/options.ts";
+import type { HistoryReducer } from "../../agent/history-reducer.ts";
 import { type ChatParticipant, nameOf } from "../participant.ts";
 import { askModel, isModel, tellHistory } from "./model-choice.ts";
 import { isParticipantList, type TerminationScope, type TerminationStrategy } from "./termination.ts";
