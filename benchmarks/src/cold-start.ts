@@ -160,44 +160,51 @@ export async function measureColdStart(starts: number): Promise<ColdStart> {
   return { machine: machineUntilNow(), rows };
 }
 
-const EMPTY_WORKER = `export default { fetch: async () => new Response("stored") };`;
-const WORKER = `import { createMemoryStores } from "@scrollback/store-core";
+/** The module of a Worker that replies after `work`. */
+const workerOf = (work: string) => `import { createMemoryStores } from "@scrollback/store-core";
+  const work = async () => {
+    ${work}
+  };
   export default {
     async fetch() {
-      await createMemoryStores().open("a").addMessages([{ role: "user", content: "Hello" }]);
-      return new Response("stored");
+      await work();
+      return new Response(typeof createMemoryStores);
     },
   };`;
+/** A Worker without our modules, one with them, and one that stores a message in memory. */
+const workers = {
+  raw: `export default { fetch: async () => new Response("stored") };`,
+  modules: workerOf(""),
+  ours: workerOf(`await createMemoryStores().open("a").addMessages([{ role: "user", content: "Hello" }]);`),
+};
 
-/**
- * A Worker without our modules, and one that stores a message in memory: from the start of workerd to the first reply, because a
- * Worker's clock stands still while it computes.
- */
+/** From the start of workerd to the first reply, because a Worker's clock stands still while it computes. */
 async function inWorkerd(starts: number): Promise<ColdStartRow> {
-  const bundle = await build({
-    stdin: { contents: WORKER, resolveDir: join(packages, "store-core") },
-    ...({ bundle: true, write: false, format: "esm", conditions: ["workerd"] } as const),
-  });
-  const scripts = { raw: EMPTY_WORKER, ours: bundle.outputFiles[0]?.text ?? "" };
-  const times = { raw: [] as number[], ours: [] as number[] };
+  const times = { raw: [] as number[], modules: [] as number[], ours: [] as number[] };
+  const names = ["raw", "modules", "ours"] as const;
+  const bundles = await Promise.all(
+    names.map((name) =>
+      build({
+        stdin: { contents: workers[name], resolveDir: join(packages, "store-core") },
+        ...({ bundle: true, write: false, format: "esm", conditions: ["workerd"] } as const),
+      }),
+    ),
+  );
   for (let start = 0; start < starts; start++)
-    for (const which of ["raw", "ours"] as const) {
+    for (const [at, name] of names.entries()) {
+      const script = bundles[at]?.outputFiles[0]?.text ?? "";
       const began = performance.now();
-      const worker = new Miniflare({
-        modules: true,
-        script: scripts[which],
-        compatibilityDate: "2026-07-30",
-      });
+      const worker = new Miniflare({ modules: true, script, compatibilityDate: "2026-07-30" });
       await (await worker.dispatchFetch("http://worker/")).text();
-      times[which].push(performance.now() - began);
+      times[name].push(performance.now() - began);
       await worker.dispose();
     }
-  const [raw, ours] = [median(times.raw), median(times.ours)];
+  const [raw, modules, ours] = names.map((name) => median(times[name])) as [number, number, number];
   return {
     runtime: "workerd",
     name: "memory",
     raw: rounded(raw),
     ours: rounded(ours),
-    imports: rounded(ours - raw),
+    imports: rounded(modules - raw),
   };
 }

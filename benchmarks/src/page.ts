@@ -91,7 +91,7 @@ export function coldStartSection({ machine, rows }: ColdStart): string {
       };
     }),
   );
-  return `Milliseconds of a new process from its first import to its first stored message. The tables are there, except in SQLite's new file. In workerd: from its start to a reply, beside an empty Worker.\n\n${table}\n\n- ${machineText(machine)}`;
+  return `Milliseconds of a new process from its first import to its first stored message. The tables are there, except in SQLite's new file. In workerd: from its start to a reply; in place of the bare client an empty Worker, and our modules are what importing them adds to it.\n\n${table}\n\n- ${machineText(machine)}`;
 }
 
 /** A backend's table, with the circumstances of its measurement. */
