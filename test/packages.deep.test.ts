@@ -83,6 +83,12 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });
 
+  test("has types that TypeScript 5.4 accepts: bytes became generic in 5.7", async () => {
+    const types = (packed.get(name)?.files ?? []).filter((file) => file.endsWith(".d.ts"));
+    const texts = await Promise.all(types.map((file) => readFile(join(root, folders[name], file), "utf8")));
+    expect(types.filter((_, index) => /\b(Uint8Array|Buffer)</.test(texts[index] ?? ""))).toEqual([]);
+  });
+
   test("states the URLs of its sources, its page and its issues", async () => {
     const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
     expect(manifest).toMatchObject({

@@ -26,7 +26,7 @@ export interface Operation {
 
 /** The operations that a head remembers, oldest first. */
 export const Operations = Object.freeze({
-  NONE: new Uint8Array(0),
+  NONE: new Uint8Array(0) as Uint8Array,
 
   of({ operationId, digest }: { readonly operationId: string; readonly digest: string }): Operation {
     return { id: digestOf(operationId), change: Number(digestOf(digest) >> 32n) };

@@ -24,7 +24,7 @@ export function encodeBase64(bytes: Uint8Array, encoding: "base64" | "base64url"
 export function decodeBase64(
   text: string,
   encoding: "base64" | "base64url" = "base64",
-): Uint8Array<ArrayBuffer> | undefined {
+): Uint8Array | undefined {
   const bytes = Buffer.from(text, encoding);
   return bytes.toString(encoding) === text ? bytes : undefined;
 }
