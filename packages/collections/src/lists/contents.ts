@@ -8,6 +8,8 @@ import { sealedBlobs } from "./sealed-blobs.ts";
 export const LATE_MS = 3_600_000;
 /** The id of the entry that says where a content is. All others of its key are its uses. */
 const PLACE = "place";
+/** The version of the entry of a use. */
+const USED = 0;
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -65,7 +67,11 @@ export class Contents {
   ): Promise<boolean> {
     const { scope, digest, id } = use;
     const index = this.#contentsOf(scope);
-    const isInserted = await index.insert({ key: digest, id }, { version: 0, order: 0, value: null }, call);
+    const isInserted = await index.insert(
+      { key: digest, id },
+      { version: USED, order: 0, value: null },
+      call,
+    );
     if (!isInserted && !isKept) throw taken();
     const isNew = this.#elsewhere !== undefined;
     let isPut = false;
@@ -112,10 +118,12 @@ export class Contents {
   async remove({ scope, digest, id }: BlobUse, isAnnounced: boolean, call: CallOptions): Promise<void> {
     const index = this.#contentsOf(scope);
     const late = { order: 0, expiresAt: this.#now() + LATE_MS };
+    const at = { key: digest, id };
     const mark = { version: 1, value: { isGone: true }, ...late };
-    // In the place of a use that is not inserted yet, a mark refuses it.
-    if (!isAnnounced || !(await index.insert({ key: digest, id }, mark, call)))
-      await index.remove({ key: digest, id }, call);
+    // In the place of a use that is not inserted yet, a mark refuses it. One that an earlier sweep has left there stays.
+    const isMarked = isAnnounced && (await index.insert(at, mark, call));
+    if (!isAnnounced || (!isMarked && (await index.update(at, mark, call)) === USED))
+      await index.remove(at, call);
     let kept: string | undefined;
     const attempt = async () => {
       const { place, uses } = await this.#find(scope, digest, call);
@@ -144,9 +152,9 @@ export class Contents {
   ): Promise<{ readonly content: Uint8Array; readonly size: number } | undefined> {
     const range = { ...call, start, ...(end !== undefined && { end }) };
     for (let before: string | undefined; ; ) {
-      const { key, size = 0, elsewhere } = await this.#placeOf(scope, digest, call);
-      // One that was stored anew meanwhile has another key.
-      if (key === undefined || key === before) return undefined;
+      const { key, size = 0, elsewhere, isErased } = await this.#placeOf(scope, digest, call);
+      // One that was stored anew meanwhile has another key, and one that is being erased may still be there.
+      if (isErased || key === undefined || key === before) return undefined;
       if (end !== undefined && end <= start) return { content: new Uint8Array(), size };
       const content = await this.#storageOf(elsewhere).get(key, range);
       const length = Math.max(0, Math.min(end ?? size, size) - start);
@@ -172,9 +180,8 @@ export class Contents {
     { scope, digest }: Omit<BlobUse, "id">,
     call: CallOptions = {},
   ): Promise<"readable" | "missing" | "elsewhere"> {
-    const { isErased, elsewhere } = await this.#placeOf(scope, digest, call);
-    if (elsewhere && !this.#elsewhere) return "elsewhere";
-    return !isErased && (await this.read({ scope, digest }, call)) ? "readable" : "missing";
+    if (await this.isUnknown({ scope, digest }, call)) return "elsewhere";
+    return (await this.read({ scope, digest }, call)) ? "readable" : "missing";
   }
 
   /** A URL of a content, if it is in a storage that has URLs. */
@@ -184,8 +191,9 @@ export class Contents {
     call: CallOptions = {},
   ): Promise<string | undefined> {
     if (!this.#elsewhere?.url) return undefined;
-    const { key, elsewhere } = await this.#placeOf(scope, digest, call);
-    return elsewhere && key !== undefined ? await this.#elsewhere.url(key, options) : undefined;
+    const { key, elsewhere, isErased } = await this.#placeOf(scope, digest, call);
+    if (isErased || !elsewhere || key === undefined) return undefined;
+    return await this.#elsewhere.url(key, options);
   }
 
   /** @throws StoreError `UNSUPPORTED` for a content that is elsewhere, where this program knows no other place. */

@@ -67,3 +67,21 @@ test("a content is checked: whether it is there, as a whole, and in a known stor
   for (const key of contents.keys()) contents.set(key, photo.subarray(1));
   await expect(known.check(other)).rejects.toMatchObject({ code: "CORRUPT" });
 });
+
+test("a content whose deletion has failed is not read, and is still in its storage", async () => {
+  const fails = async () => {
+    throw new Error("the storage is down");
+  };
+  const url = async (key: string) => `https://files.example/${key}`;
+  const known = new Blobs(stores, { elsewhere: { ...storage, delete: fails, url } });
+  await add(known, "a");
+  await stores.deleteThread("a");
+  await expect(known.releaseAll("a", undefined)).rejects.toThrow("the storage is down");
+  expect(contents.size).toBe(1);
+  expect(await known.read(content)).toBeUndefined();
+  expect(await known.check(content)).toBe("missing");
+  expect(await known.url(content, { mediaType: "image/png", expiresInMs: 1_000 })).toBeUndefined();
+  await expect(new Blobs(stores).knownUses("a")).rejects.toMatchObject(unknown);
+  await new Blobs(stores, { elsewhere: storage }).releaseAll("a", undefined);
+  expect(contents.size).toBe(0);
+});

@@ -39,7 +39,7 @@ export const scopes: Readonly<Record<string, Scope>> = {
   "a use, and a deletion of its thread": {
     before: [add("a")],
     processes: [add("a"), remove("a")],
-    crashes: 1,
+    crashes: 2,
   },
   "a use, and a sweep": { before: [add("a", "other")], processes: [add("a"), sweep("a")], crashes: 1 },
   "a use, and a refused one": {
