@@ -34,8 +34,12 @@ type Choice = { taken: number; readonly count: number };
 
 const CHAT = "chats:chat:ada:c";
 
-/** Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed. */
-export async function explore(scope: Scope): Promise<Explored> {
+/**
+ * Runs a scope again and again, each time with another order of steps. An order that leads to a state again is not followed.
+ *
+ * @param mostExecutions where it ends, though there are more orders.
+ */
+export async function explore(scope: Scope, mostExecutions: number): Promise<Explored> {
   const choices: Choice[] = [];
   const seen = new Set<string>();
   return await executeAll(scope, async (run, executions) => {
@@ -45,7 +49,7 @@ export async function explore(scope: Scope): Promise<Explored> {
     while (choices.length > 0 && (choices.at(-1)?.taken ?? 0) + 1 >= (choices.at(-1)?.count ?? 0))
       choices.pop();
     const last = choices.at(-1);
-    if (!last) return found;
+    if (!last || executions === mostExecutions) return found;
     last.taken += 1;
     return undefined;
   });
