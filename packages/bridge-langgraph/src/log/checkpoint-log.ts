@@ -24,8 +24,8 @@ import { pruned } from "./prune.ts";
 const FIRST_PAGE = { newest: 8, search: 16 };
 /** The number of checkpoints whose messages and values are cached. */
 const CACHED = 2;
-/** The size of a commit that every backend accepts, in characters or bytes. */
-const COMMIT = 8 * 1_024 ** 2;
+/** The size of a commit that every backend accepts, in characters or bytes: one takes at most 16 MiB, and JSON six bytes for a character. */
+const COMMIT = 2 * 1_024 ** 2;
 
 /** When a thread expires, in milliseconds since 1970; undefined: never. */
 export type Expiry = number | undefined;
