@@ -149,6 +149,7 @@ export class Blobs {
    * @param find reads the thread, and the uses of its messages at this revision.
    * @param options `incarnation`: the thread as it was last seen. Its settled uses are not looked for, but those of earlier ones.
    *   `refused`: announced uses whose commit is not made.
+   * @returns whether no other process was first at one of them.
    */
   async sweep(
     threadId: string,
@@ -158,14 +159,15 @@ export class Blobs {
       refused,
       ...call
     }: CallOptions & ThreadLife & { readonly refused?: { has(id: string): boolean } },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const entries: IndexEntry[] = [];
     for await (const entry of entriesIn(this.#usesOf(threadId), call)) {
       const settled = valueIn(entry).incarnation;
       if (settled !== undefined && settled === incarnation) break;
       entries.push(entry);
     }
-    if (entries.length === 0) return;
+    let isFirst = true;
+    if (entries.length === 0) return isFirst;
     // After the index: a use that was announced before, and whose message was committed, is found.
     const { revision, uses, ...state } = await find();
     for (const entry of entries) {
@@ -178,11 +180,13 @@ export class Blobs {
         const content = { version: entry.version + 1, order: ANNOUNCED, value: entry.value };
         const found = await this.#usesOf(threadId).update({ key: use.id, id: USE }, content, call);
         if (found === entry.version) await this.#release(threadId, use, base !== undefined, call);
+        else isFirst &&= found === null;
       } else if (base !== undefined) await this.settle(threadId, state, [use], call);
     }
+    return isFirst;
   }
 
-  /** Releases each use of a thread that was deleted. */
+  /** Releases each use of a thread that was deleted, also those that another process has begun to release. */
   async releaseAll(threadId: string, signal: AbortSignal | undefined): Promise<void> {
     const call = signal ? { signal } : {};
     const life: ThreadLife = { incarnation: undefined };
@@ -191,7 +195,7 @@ export class Blobs {
       // A thread that was begun meanwhile sweeps its own.
       return { ...life, revision, writes: 0, uses: { has: () => revision !== null } };
     };
-    await this.sweep(threadId, find, { ...life, ...call });
+    while (!(await this.sweep(threadId, find, { ...life, ...call })));
   }
 
   /** What the messages of a thread use, also what was announced. */

@@ -86,6 +86,14 @@ class Threads {
     await this.sweep(threadId);
   }
 
+  /** Deletes a thread to which nobody adds. Nothing of it may be left then. */
+  async removeAll(threadId: string): Promise<void> {
+    await this.stores.deleteThread(threadId);
+    await this.blobs.releaseAll(threadId, undefined);
+    const { entries } = await this.stores.index(`files:${threadId}`).list();
+    if (entries.length > 0) throw new Error(`left by a deletion: ${entries.map(({ key }) => key)}`);
+  }
+
   /** What a process that reads the thread does. */
   async sweepNow(threadId: string): Promise<void> {
     await this.sweep(threadId, (await this.#read(threadId)).state.incarnation);

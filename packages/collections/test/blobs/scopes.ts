@@ -16,6 +16,10 @@ const remove = (thread: string): Call => ({
   name: `delete ${thread}`,
   run: (threads) => threads.remove(thread),
 });
+const removeAll = (thread: string): Call => ({
+  name: `delete all of ${thread}`,
+  run: (threads) => threads.removeAll(thread),
+});
 const sweep = (thread: string): Call => ({
   name: `sweep ${thread}`,
   run: (threads) => threads.sweepNow(thread),
@@ -40,6 +44,11 @@ export const scopes: Readonly<Record<string, Scope>> = {
     before: [add("a")],
     processes: [add("a"), remove("a")],
     crashes: 2,
+  },
+  "a drop, a sweep and a deletion of the thread": {
+    before: [add("a"), add("a", "other")],
+    processes: [drop("a"), sweep("a"), removeAll("a")],
+    crashes: 0,
   },
   "a use, and a sweep": { before: [add("a", "other")], processes: [add("a"), sweep("a")], crashes: 1 },
   "a use, and a refused one": {
