@@ -253,6 +253,18 @@ export const trimming: Clause = {
       }
     });
 
+    test("trimmed messages are removed from the backend in time, though nothing is trimmed after them", async (backend) => {
+      const { trimmedWithinCommits } = backend.driver.capabilities;
+      const store = backend.store({ maxMessages: 100, trimming: "exact" });
+      const secrets = Array.from({ length: 70 }, (_, index) => `${crypto.randomUUID()}-${index}`);
+      for (const secret of secrets) await store.addMessages([user(secret)]);
+      await store.addMessages(numbered(40));
+      for (let commit = 0; commit <= trimmedWithinCommits; commit++) await store.commit({ metadata: commit });
+      const dump = await backend.harness.raw.dump(store.threadId);
+      expect(secrets.slice(0, 10).filter((secret) => dump.includes(secret))).toEqual([]);
+      expect(dump).toContain(secrets[10]);
+    });
+
     test("what clear or replaceMessages dropped is in no row or key of the backend once it returns", async (backend) => {
       for (const drop of ["clear", "replaceMessages"] as const) {
         const store = backend.store();
