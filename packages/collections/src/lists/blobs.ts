@@ -148,8 +148,8 @@ export class Blobs {
    *
    * @param find reads the thread, and the uses of its messages at this revision.
    * @param options `incarnation`: the thread as it was last seen. Its settled uses are not looked for, but those of earlier ones.
-   *   `refused`: announced uses whose commit is not made.
-   * @returns whether no other process was first at one of them.
+   *   Undefined: it is gone. Then nothing is left to another process that was about to release a use. `refused`: announced uses whose
+   *   commit is not made.
    */
   async sweep(
     threadId: string,
@@ -159,15 +159,15 @@ export class Blobs {
       refused,
       ...call
     }: CallOptions & ThreadLife & { readonly refused?: { has(id: string): boolean } },
-  ): Promise<boolean> {
+  ): Promise<void> {
     const entries: IndexEntry[] = [];
     for await (const entry of entriesIn(this.#usesOf(threadId), call)) {
       const settled = valueIn(entry).incarnation;
       if (settled !== undefined && settled === incarnation) break;
       entries.push(entry);
     }
+    if (entries.length === 0) return;
     let isFirst = true;
-    if (entries.length === 0) return isFirst;
     // After the index: a use that was announced before, and whose message was committed, is found.
     const { revision, uses, ...state } = await find();
     for (const entry of entries) {
@@ -183,10 +183,11 @@ export class Blobs {
         else isFirst &&= found === null;
       } else if (base !== undefined) await this.settle(threadId, state, [use], call);
     }
-    return isFirst;
+    if (!isFirst && incarnation === undefined)
+      await this.sweep(threadId, find, { incarnation, ...(refused && { refused }), ...call });
   }
 
-  /** Releases each use of a thread that was deleted, also those that another process has begun to release. */
+  /** Releases each use of a thread that was deleted. */
   async releaseAll(threadId: string, signal: AbortSignal | undefined): Promise<void> {
     const call = signal ? { signal } : {};
     const life: ThreadLife = { incarnation: undefined };
@@ -195,7 +196,7 @@ export class Blobs {
       // A thread that was begun meanwhile sweeps its own.
       return { ...life, revision, writes: 0, uses: { has: () => revision !== null } };
     };
-    while (!(await this.sweep(threadId, find, { ...life, ...call })));
+    await this.sweep(threadId, find, { ...life, ...call });
   }
 
   /** What the messages of a thread use, also what was announced. */
