@@ -33,8 +33,7 @@ runFactory<RedisStoreOptions>({
   secret: TOKEN,
   outages: {
     "a port without a server": [
-      // The client's own repetitions may take longer than a request may, whose error then says nothing of the reason.
-      () => handedIn("http://127.0.0.1:65535", { retry: false }).options,
+      () => handedIn("http://127.0.0.1:65535").options,
       "could not reach",
       "127.0.0.1:65535",
       "ECONNREFUSED",
