@@ -154,12 +154,9 @@ export class Blobs {
   async sweep(
     threadId: string,
     find: () => Promise<ThreadState & ThreadLife & { readonly uses: { has(id: string): boolean } }>,
-    {
-      incarnation,
-      refused,
-      ...call
-    }: CallOptions & ThreadLife & { readonly refused?: { has(id: string): boolean } },
+    options: CallOptions & ThreadLife & { readonly refused?: { has(id: string): boolean } },
   ): Promise<void> {
+    const { incarnation, refused, ...call } = options;
     const entries: IndexEntry[] = [];
     for await (const entry of entriesIn(this.#usesOf(threadId), call)) {
       const settled = valueIn(entry).incarnation;
@@ -183,8 +180,7 @@ export class Blobs {
         else isFirst &&= found === null;
       } else if (base !== undefined) await this.settle(threadId, state, [use], call);
     }
-    if (!isFirst && incarnation === undefined)
-      await this.sweep(threadId, find, { incarnation, ...(refused && { refused }), ...call });
+    if (!isFirst && incarnation === undefined) await this.sweep(threadId, find, options);
   }
 
   /** Releases each use of a thread that was deleted. */
