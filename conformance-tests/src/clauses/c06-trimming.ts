@@ -259,7 +259,7 @@ export const trimming: Clause = {
       const secrets = Array.from({ length: 70 }, (_, index) => `${crypto.randomUUID()}-${index}`);
       for (const secret of secrets) await store.addMessages([user(secret)]);
       await store.addMessages(numbered(40));
-      for (let commit = 0; commit <= trimmedWithinCommits; commit++) await store.commit({ metadata: commit });
+      for (let commit = 0; commit < trimmedWithinCommits; commit++) await store.commit({ metadata: commit });
       const dump = await backend.harness.raw.dump(store.threadId);
       expect(secrets.slice(0, 10).filter((secret) => dump.includes(secret))).toEqual([]);
       expect(dump).toContain(secrets[10]);
