@@ -160,51 +160,50 @@ export async function measureColdStart(starts: number): Promise<ColdStart> {
   return { machine: machineUntilNow(), rows };
 }
 
-/** The module of a Worker that replies after `work`. */
-const workerOf = (work: string) => `import { createMemoryStores } from "@scrollback/store-core";
-  const work = async () => {
-    ${work}
-  };
+const EMPTY_WORKER = `export default { fetch: async () => new Response("stored") };`;
+
+/** A Worker with our modules that replies after `work`. */
+async function bundleWith(work: string): Promise<string> {
+  const contents = `import { createMemoryStores } from "@scrollback/store-core";
   export default {
     async fetch() {
-      await work();
+      ${work}
       return new Response(typeof createMemoryStores);
     },
   };`;
-/** A Worker without our modules, one with them, and one that stores a message in memory. */
-const workers = {
-  raw: `export default { fetch: async () => new Response("stored") };`,
-  modules: workerOf(""),
-  ours: workerOf(`await createMemoryStores().open("a").addMessages([{ role: "user", content: "Hello" }]);`),
-};
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: join(packages, "store-core") },
+    ...({ bundle: true, write: false, format: "esm", conditions: ["workerd"] } as const),
+  });
+  return outputFiles[0]?.text ?? "";
+}
 
-/** From the start of workerd to the first reply, because a Worker's clock stands still while it computes. */
+/**
+ * A Worker without our modules, one with them, and one that stores a message in memory: from the start of workerd to the first reply,
+ * because a Worker's clock stands still while it computes.
+ */
 async function inWorkerd(starts: number): Promise<ColdStartRow> {
+  const store = `await createMemoryStores().open("a").addMessages([{ role: "user", content: "Hello" }]);`;
+  const scripts = { raw: EMPTY_WORKER, modules: await bundleWith(""), ours: await bundleWith(store) };
   const times = { raw: [] as number[], modules: [] as number[], ours: [] as number[] };
-  const names = ["raw", "modules", "ours"] as const;
-  const bundles = await Promise.all(
-    names.map((name) =>
-      build({
-        stdin: { contents: workers[name], resolveDir: join(packages, "store-core") },
-        ...({ bundle: true, write: false, format: "esm", conditions: ["workerd"] } as const),
-      }),
-    ),
-  );
   for (let start = 0; start < starts; start++)
-    for (const [at, name] of names.entries()) {
-      const script = bundles[at]?.outputFiles[0]?.text ?? "";
+    for (const which of ["raw", "modules", "ours"] as const) {
       const began = performance.now();
-      const worker = new Miniflare({ modules: true, script, compatibilityDate: "2026-07-30" });
+      const worker = new Miniflare({
+        modules: true,
+        script: scripts[which],
+        compatibilityDate: "2026-07-30",
+      });
       await (await worker.dispatchFetch("http://worker/")).text();
-      times[name].push(performance.now() - began);
+      times[which].push(performance.now() - began);
       await worker.dispose();
     }
-  const [raw, modules, ours] = names.map((name) => median(times[name])) as [number, number, number];
+  const raw = median(times.raw);
   return {
     runtime: "workerd",
     name: "memory",
     raw: rounded(raw),
-    ours: rounded(ours),
-    imports: rounded(modules - raw),
+    ours: rounded(median(times.ours)),
+    imports: rounded(median(times.modules) - raw),
   };
 }
